@@ -1,0 +1,114 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// Arrows point downwards only: entry, flow, stages, ground, C. `Sources/README.md` draws them.
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func module(
+  _ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: path ?? "Sources/\(name)",
+    swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: strict)
+}
+
+func shim(_ name: String, pkgConfig: String? = nil) -> Target {
+  .systemLibrary(name: name, path: "Sources/CShims/\(name)", pkgConfig: pkgConfig)
+}
+
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies + ["TestSupport"], path: "Tests/\(name)",
+    resources: resources, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "thumbworker",
+  products: [
+    .executable(name: "thumbworker", targets: ["thumbworker"]),
+    .executable(name: "thumbdecoder", targets: ["thumbdecoder"]),
+  ],
+  targets: [
+    // C: each imported by exactly one Swift target
+    shim("CCrypto", pkgConfig: "libcrypto"),
+    shim("CCurl", pkgConfig: "libcurl"),
+    shim("CSQLite", pkgConfig: "sqlite3"),
+    shim("CSeccomp", pkgConfig: "libseccomp"),
+    // gobject's flags are all that vips.h needs; those of libvips add -pthread, which SwiftPM
+    // refuses with a warning.
+    shim("CVips", pkgConfig: "gobject-2.0"),
+    shim("CYajl", pkgConfig: "yajl"),
+    shim("CUnix"),
+    shim("CThreadName"),
+
+    // ground: no C library, no files, no network
+    module("Vocabulary"),
+    module("HTTPCaching", ["Vocabulary"]),
+    module("Threading", ["CThreadName"]),
+
+    // what stages stand on
+    module("Hashing", ["CCrypto", "Vocabulary"]),
+    module("DecoderWire", ["CUnix", "Vocabulary"]),
+    module("LedgerCore", ["HTTPCaching", "Vocabulary"]),
+    module("HTTPTransfer", ["CCurl", "Hashing", "Threading", "Vocabulary"]),
+
+    // stages
+    module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),
+    module("Fetching", ["HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
+    module("Storage", ["Hashing", "Threading", "Vocabulary"]),
+    module("LedgerSQLite", ["CSQLite", "HTTPCaching", "LedgerCore", "Threading", "Vocabulary"]),
+    module("DecoderPool", ["DecoderWire", "Threading", "Vocabulary"]),
+
+    // flow
+    module(
+      "Pipeline",
+      [
+        "DecoderPool", "Fetching", "HTTPCaching", "Hashing", "LedgerCore", "Manifests", "Storage",
+        "Threading", "Vocabulary",
+      ]),
+    module("Reporting", ["HTTPCaching", "LedgerCore", "Pipeline", "Vocabulary"]),
+
+    // the confined process
+    module("Imaging", ["CVips", "Vocabulary"]),
+    program("thumbdecoder", ["CSeccomp", "DecoderWire", "Imaging", "Vocabulary"]),
+
+    // entry
+    module(
+      "Commands",
+      [
+        "DecoderPool", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "LedgerCore",
+        "LedgerSQLite", "Manifests", "Pipeline", "Reporting", "Storage", "Threading", "Vocabulary",
+      ]),
+    program("thumbworker", ["Commands"]),
+
+    // tests
+    .target(
+      name: "TestSupport", dependencies: ["Vocabulary"], path: "Tests/TestSupport",
+      swiftSettings: strict),
+    tests("VocabularyTests", ["Vocabulary"]),
+    tests("HTTPCachingTests", ["HTTPCaching", "Vocabulary"]),
+    tests("ManifestsTests", ["Hashing", "Manifests", "Vocabulary"]),
+    tests("FetchingTests", ["Fetching", "HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
+    tests("StorageTests", ["Hashing", "Storage", "Threading", "Vocabulary"]),
+    tests(
+      "LedgerTests",
+      ["HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading", "Vocabulary"]),
+    tests(
+      "DecodingTests", ["DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
+    tests(
+      "PipelineTests",
+      ["HTTPCaching", "Hashing", "LedgerCore", "Pipeline", "Threading", "Vocabulary"]),
+    tests("EndToEndTests", ["Vocabulary"]),
+  ]
+)

@@ -1,0 +1,3 @@
+// libcurl: the typed forms of its variadic calls.
+#pragma once
+#include <curl/curl.h>

@@ -1,0 +1,3 @@
+// libseccomp and the system calls that confine a process.
+#pragma once
+#include <seccomp.h>

@@ -1,0 +1,3 @@
+// libvips.
+#pragma once
+#include <vips/vips.h>

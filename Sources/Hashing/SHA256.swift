@@ -1,0 +1,61 @@
+// Hashing: SHA-256 by libcrypto, the one digest of the project: of URLs, recipes and bodies.
+
+import CCrypto
+import Vocabulary
+
+/// A running SHA-256.
+///
+/// One context is reused over many messages, which halves the cost of a short one. Not Sendable: it
+/// belongs to whoever feeds it.
+package final class SHA256 {
+  private let context: OpaquePointer
+  /// Fetched once per process: a look-up of the algorithm by name costs more than hashing a URL.
+  // Never changed after its creation, and libcrypto counts its references atomically.
+  private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)!
+
+  package init() {
+    context = EVP_MD_CTX_new()!
+    reset()
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+
+  private func reset() {
+    precondition(EVP_DigestInit_ex2(context, Self.algorithm, nil) == 1, "libcrypto refuses SHA-256")
+  }
+
+  package func update(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count > 0 else { return }
+    precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1)
+  }
+
+  /// The digest of all that was fed since the last call; the next message starts empty.
+  package func finish() -> Digest {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { out in
+      precondition(EVP_DigestFinal_ex(context, out.baseAddress, nil) == 1)
+      reset()
+      return Digest(bytes: out)!
+    }
+  }
+
+  package func digest(of text: some StringProtocol) -> Digest {
+    var text = String(text)
+    text.withUTF8 { update(UnsafeRawBufferPointer($0)) }
+    return finish()
+  }
+}
+
+extension Digest {
+  /// The SHA-256 of a text's UTF-8. For many texts keep one `SHA256`.
+  package init(of text: some StringProtocol) { self = SHA256().digest(of: text) }
+}
+
+extension EntryKey {
+  package init(_ url: ItemURL, using hash: SHA256 = SHA256()) {
+    self.init(hash.digest(of: url.unredactedText))
+  }
+}
+
+extension RecipeKey {
+  package init(_ recipe: Recipe) { self.init(Digest(of: recipe.canonicalText)) }
+}

@@ -1,0 +1,111 @@
+// LedgerCore: what is known and what is due, as values, and the protocol that ledgers fulfil.
+// It speaks of entries, items, leases and digests, never of SQL.
+
+import HTTPCaching
+import Vocabulary
+
+/// What is known of one URL, whichever jobs name it.
+package struct Entry: Sendable, Hashable {
+  package var key: EntryKey
+  package var url: ItemURL
+  /// The response that is in force: a representation (2xx), a redirect, or nil before the first.
+  /// A failure never replaces it.
+  package var response: StoredResponse?
+  /// Where a redirect in `response` leads; nil for a representation.
+  package var redirectTarget: ItemURL?
+  /// The bytes that `response` came with; nil for a redirect or when nothing is stored.
+  package var original: Original?
+  /// The last try's failure; nil after a success.
+  package var failure: EntryFailure?
+  /// When the origin last confirmed or replaced the response.
+  package var validatedAt: Timestamp?
+
+  package init(key: EntryKey, url: ItemURL) {
+    self.key = key
+    self.url = url
+  }
+}
+
+/// A stored body as it came over the wire.
+package struct Original: Sendable, Hashable {
+  package var digest: Digest
+  package var bytes: Int
+  /// Told from its first bytes; nil where that is no image that we know.
+  package var format: ImageFormat?
+  /// Upright, in pixels; nil until it was decoded.
+  package var width: Int?
+  package var height: Int?
+
+  package init(
+    digest: Digest, bytes: Int, format: ImageFormat?, width: Int? = nil, height: Int? = nil
+  ) {
+    self.digest = digest
+    self.bytes = bytes
+    self.format = format
+    self.width = width
+    self.height = height
+  }
+}
+
+/// A failed try of an entry, and when it may be tried again.
+package struct EntryFailure: Sendable, Hashable {
+  package var failure: FailureRecord
+  /// The HTTP status, where there was one.
+  package var status: Int?
+  package var at: Timestamp
+  /// Failures in a row, this one included: 1 or more.
+  package var count: Int
+  package var nextTry: Timestamp
+  /// Whether `nextTry` is a lifetime that the server gave, which `--retry-failed` respects.
+  package var isServersWord: Bool
+  /// Since when the origin has been failing without a success between.
+  package var since: Timestamp
+
+  package init(
+    failure: FailureRecord, status: Int?, at: Timestamp, count: Int, nextTry: Timestamp,
+    isServersWord: Bool, since: Timestamp
+  ) {
+    self.failure = failure
+    self.status = status
+    self.at = at
+    self.count = count
+    self.nextTry = nextTry
+    self.isServersWord = isServersWord
+    self.since = since
+  }
+}
+
+/// One variant of one original: made, or known not to be makeable.
+package struct VariantRecord: Sendable, Hashable {
+  package enum State: Sendable, Hashable {
+    case made(StoredVariant)
+    /// The poison is remembered: it is not tried again until bytes or recipe change.
+    case failed(FailureRecord)
+  }
+
+  package var original: Digest
+  package var recipe: RecipeKey
+  package var state: State
+
+  package init(original: Digest, recipe: RecipeKey, state: State) {
+    self.original = original
+    self.recipe = recipe
+    self.state = state
+  }
+}
+
+package struct StoredVariant: Sendable, Hashable {
+  package var digest: Digest
+  package var bytes: Int
+  package var format: ImageFormat
+  package var width: Int
+  package var height: Int
+
+  package init(digest: Digest, bytes: Int, format: ImageFormat, width: Int, height: Int) {
+    self.digest = digest
+    self.bytes = bytes
+    self.format = format
+    self.width = width
+    self.height = height
+  }
+}

@@ -1,0 +1,238 @@
+import HTTPCaching
+import Vocabulary
+
+/// Everything known: entries, freshness, variants, the queue, jobs and runs.
+///
+/// Every method is one transaction (or joins others in one) and returns when it is durable as far as
+/// the ledger promises: never inconsistent, at worst without the newest batch after a power cut.
+package protocol Ledger: Sendable {
+  // MARK: Jobs and their manifests
+
+  /// The job of that name, if it was ever read.
+  func job(named name: String) async throws(LedgerFailure) -> JobRecord?
+
+  /// Starts (or repeats) the reading of a manifest. Until `finishIngest`, the job's older items stay.
+  func beginIngest(
+    name: String, settings: JobSettings, settingsDigest: Digest, at now: Timestamp
+  ) async throws(LedgerFailure) -> IngestTicket
+
+  /// Adds or confirms items. New items and items whose URL or variants changed are due at once.
+  /// - Returns: ids that this reading had met before.
+  func ingest(
+    _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
+  ) async throws(LedgerFailure) -> [ItemID]
+
+  /// Ends a reading: items that were not met are gone, and so are their published names if `prune`.
+  /// The manifest's identity is kept so that an unchanged one need not be read again.
+  /// - Returns: the links to remove.
+  func finishIngest(
+    _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
+  ) async throws(LedgerFailure) -> [LinkTask]
+
+  // MARK: Runs
+
+  func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber
+
+  func finishRun(
+    _ run: RunNumber, job: JobNumber, counts: [Outcome: Int], at now: Timestamp
+  ) async throws(LedgerFailure)
+
+  /// How many items of the job this run has not settled, by their state now.
+  func unsettled(job: JobNumber, run: RunNumber) async throws(LedgerFailure) -> [ItemState: Int]
+
+  // MARK: The queue
+
+  /// Leases due entries, a few of each host in turn. An entry is leased to one worker at a time.
+  func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult
+
+  /// Lengthens leases; those that were lost meanwhile are left out of the result.
+  func renew(
+    _ leases: [Lease], until: Timestamp
+  ) async throws(LedgerFailure) -> [Lease]
+
+  /// Gives leases back without a result.
+  func release(_ leases: [Lease]) async throws(LedgerFailure)
+
+  /// Writes one claim's results if its lease still holds.
+  func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult
+
+  /// Links that were made or removed.
+  func confirm(_ links: [LinkTask]) async throws(LedgerFailure)
+
+  /// Links that a dead worker left undone, oldest first.
+  func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]
+
+  // MARK: Looking up
+
+  func entry(_ key: EntryKey) async throws(LedgerFailure) -> Entry?
+
+  /// The variants of one original, by recipe.
+  func variants(of original: Digest) async throws(LedgerFailure) -> [VariantRecord]
+
+  /// The items that name an entry, in all jobs, with their published names.
+  func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView]
+
+  /// The item or items of that id.
+  func items(withID id: String) async throws(LedgerFailure) -> [ItemView]
+
+  func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus
+
+  /// The random name that this ledger shares with its object store.
+  func storeID() async throws(LedgerFailure) -> String
+
+  func close() async
+}
+
+/// An open reading of a manifest.
+package struct IngestTicket: Sendable, Hashable {
+  package var job: JobNumber
+  /// Grows with each reading; items carry the last one that met them.
+  package var generation: Int64
+
+  package init(job: JobNumber, generation: Int64) {
+    self.job = job
+    self.generation = generation
+  }
+}
+
+package struct JobRecord: Sendable, Hashable {
+  package var number: JobNumber
+  package var name: String
+  package var identity: ManifestIdentity?
+  package var settingsDigest: Digest
+  package var items: Int
+
+  package init(
+    number: JobNumber, name: String, identity: ManifestIdentity?, settingsDigest: Digest, items: Int
+  ) {
+    self.number = number
+    self.name = name
+    self.identity = identity
+    self.settingsDigest = settingsDigest
+    self.items = items
+  }
+}
+
+/// One item with what is published of it.
+package struct ItemView: Sendable, Hashable {
+  package var job: String
+  package var id: ItemID
+  package var url: ItemURL?
+  package var key: EntryKey?
+  package var state: ItemState
+  package var dueAt: Timestamp
+  package var failure: FailureRecord?
+  package var published: [Publication]
+
+  package init(
+    job: String, id: ItemID, url: ItemURL?, key: EntryKey?, state: ItemState, dueAt: Timestamp,
+    failure: FailureRecord?, published: [Publication]
+  ) {
+    self.job = job
+    self.id = id
+    self.url = url
+    self.key = key
+    self.state = state
+    self.dueAt = dueAt
+    self.failure = failure
+    self.published = published
+  }
+}
+
+package struct LedgerStatus: Sendable, Hashable {
+  package struct Job: Sendable, Hashable {
+    package var name: String
+    package var items: Int
+    /// Well and not due.
+    package var fresh: Int
+    /// Well and due.
+    package var stale: Int
+    package var failed: Int
+    package var pending: Int
+    package var notStored: Int
+    package var lastRun: Timestamp?
+
+    package init(
+      name: String, items: Int, fresh: Int, stale: Int, failed: Int, pending: Int, notStored: Int,
+      lastRun: Timestamp?
+    ) {
+      self.name = name
+      self.items = items
+      self.fresh = fresh
+      self.stale = stale
+      self.failed = failed
+      self.pending = pending
+      self.notStored = notStored
+      self.lastRun = lastRun
+    }
+  }
+
+  package var jobs: [Job]
+  package var objectCount: Int
+  package var objectBytes: Int
+  /// Due now and leased to nobody.
+  package var queuePending: Int
+  package var queueLeased: Int
+  package var queueDead: Int
+  package var nextExpiry: Timestamp?
+
+  package init(
+    jobs: [Job], objectCount: Int, objectBytes: Int, queuePending: Int, queueLeased: Int,
+    queueDead: Int, nextExpiry: Timestamp?
+  ) {
+    self.jobs = jobs
+    self.objectCount = objectCount
+    self.objectBytes = objectBytes
+    self.queuePending = queuePending
+    self.queueLeased = queueLeased
+    self.queueDead = queueDead
+    self.nextExpiry = nextExpiry
+  }
+}
+
+/// Why the ledger cannot be used; ends the run, what was done is kept.
+package enum LedgerFailure: WorkerFailure, Hashable {
+  case unreadable(path: String, reason: String)
+  /// Written by a newer program.
+  case newer(path: String, version: Int, supported: Int)
+  case damaged(path: String, reason: String)
+  case busy(path: String, waited: Duration)
+  case diskFull(path: String)
+  case readOnly(path: String)
+  case other(path: String, reason: String)
+
+  package var code: String {
+    switch self {
+    case .diskFull: "disk-full"
+    default: "ledger"
+    }
+  }
+
+  package var message: String {
+    switch self {
+    case .unreadable(let path, let reason): "the ledger \(path) cannot be opened: \(reason)"
+    case .newer(let path, let version, let supported):
+      "the ledger \(path) has schema version \(version); this program knows up to \(supported)"
+    case .damaged(let path, let reason): "the ledger \(path) is damaged: \(reason)"
+    case .busy(let path, let waited):
+      "the ledger \(path) was locked by another program for \(DurationText.format(waited))"
+    case .diskFull(let path): "no space left for the ledger \(path)"
+    case .readOnly(let path): "the ledger \(path) cannot be written"
+    case .other(let path, let reason): "the ledger \(path): \(reason)"
+    }
+  }
+
+  package var hint: String {
+    switch self {
+    case .unreadable: "check the path of --root and its permissions"
+    case .newer: "use the newer thumbworker that wrote it, or another --root"
+    case .damaged: "restore it from a backup, or move it away: the next run builds a new one"
+    case .busy: "stop the program that holds it, then run again"
+    case .diskFull: "free some space, then run again: what was done is kept"
+    case .readOnly: "give the user of this run write access to it and its folder"
+    case .other: "run again; if it stays, move the ledger away: the next run builds a new one"
+    }
+  }
+
+  package var disposition: Disposition { .stopRun }
+}

@@ -1,0 +1,243 @@
+/// An absolute http or https URL as it goes out, without its fragment.
+///
+/// Written as the manifest has it but for: scheme and host in lower case, the default port dropped,
+/// an empty path made `/`, bytes that no URL may hold percent-encoded once (existing escapes are
+/// left alone). Its `description` hides what may be a secret; `unredactedText` does not.
+package struct ItemURL: Sendable, Hashable {
+  /// With every signature and token: for the request and the ledger, never for a log or a report.
+  package let unredactedText: String
+  package let isSecure: Bool
+  /// Lower case; an IPv6 address keeps its brackets.
+  package let host: String
+  package let port: UInt16
+
+  /// Scheme, host and port: what credentials belong to (RFC 6454).
+  package struct Origin: Sendable, Hashable {
+    package let isSecure: Bool
+    package let host: String
+    package let port: UInt16
+  }
+
+  package var origin: Origin { Origin(isSecure: isSecure, host: host, port: port) }
+
+  /// Path and query.
+  package var target: Substring {
+    let afterScheme = unredactedText.utf8.index(
+      unredactedText.utf8.startIndex, offsetBy: isSecure ? 8 : 7)
+    let slash = unredactedText.utf8[afterScheme...].firstIndex(of: UInt8(ascii: "/"))
+    return unredactedText[slash!...]
+  }
+
+  /// - Throws: `BadURL` for another scheme, no host, user info, a bad port or host, or over 8,192 bytes.
+  package init(_ text: some StringProtocol) throws(BadURL) {
+    let bytes = Array(text.utf8)
+    let trimmed = bytes.trimmingASCIIBlanks
+    guard trimmed.count <= 8192 else { throw .tooLong(bytes: trimmed.count) }
+    guard let colon = trimmed.firstIndex(of: UInt8(ascii: ":")) else { throw .notAbsolute }
+    let scheme = String(decoding: trimmed[..<colon], as: UTF8.self).lowercased()
+    guard scheme == "http" || scheme == "https" else {
+      // A colon that is no scheme's ("example.com:80/a.jpg", "/a:b") is a relative URL.
+      guard scheme.utf8.allSatisfy(\.isSchemeByte), !scheme.isEmpty else { throw .notAbsolute }
+      throw .unsupportedScheme(scheme)
+    }
+    isSecure = scheme == "https"
+    var rest = trimmed[(colon + 1)...]
+    guard rest.starts(with: "//".utf8) else { throw .noHost }
+    rest = rest.dropFirst(2)
+    if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+    let authorityEnd =
+      rest.firstIndex {
+        $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "\\")
+      }
+      ?? rest.endIndex
+    let authority = rest[..<authorityEnd]
+    guard !authority.contains(UInt8(ascii: "@")) else { throw .userInfo }
+    (host, port) = try Self.hostAndPort(authority, isSecure: isSecure)
+
+    var out = Array((isSecure ? "https://" : "http://").utf8)
+    out.reserveCapacity(trimmed.count + 8)
+    out.append(contentsOf: host.utf8)
+    if port != (isSecure ? 443 : 80) { out.append(contentsOf: ":\(port)".utf8) }
+    let target = rest[authorityEnd...]
+    if target.first != UInt8(ascii: "/") { out.append(UInt8(ascii: "/")) }
+    for byte in target { out.appendEncodingIllegalByte(byte) }
+    unredactedText = String(decoding: out, as: UTF8.self)
+  }
+
+  /// Resolves a redirect's `Location` against this URL (RFC 3986 §5.2).
+  package func resolving(_ reference: String) throws(BadURL) -> ItemURL {
+    let scheme = isSecure ? "https" : "http"
+    let authority = unredactedText.prefix(unredactedText.utf8.count - target.utf8.count)
+    if reference.hasPrefix("//") { return try ItemURL("\(scheme):\(reference)") }
+    if let colon = reference.utf8.firstIndex(of: UInt8(ascii: ":")),
+      colon != reference.startIndex,
+      reference[..<colon].utf8.allSatisfy(\.isSchemeByte)
+    {
+      return try ItemURL(reference)
+    }
+    if reference.hasPrefix("/") {
+      let end = reference.firstIndex { $0 == "?" || $0 == "#" } ?? reference.endIndex
+      return try ItemURL(
+        "\(authority)\(removingDotSegments(reference[..<end]))\(reference[end...])")
+    }
+    let path = target.prefix { $0 != "?" }
+    if reference.isEmpty || reference.hasPrefix("#") { return self }
+    if reference.hasPrefix("?") { return try ItemURL("\(authority)\(path)\(reference)") }
+    let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+    let end = reference.firstIndex { $0 == "?" || $0 == "#" } ?? reference.endIndex
+    return try ItemURL(
+      "\(authority)\(removingDotSegments(folder + reference[..<end]))\(reference[end...])")
+  }
+
+  private static func hostAndPort(
+    _ authority: ArraySlice<UInt8>, isSecure: Bool
+  ) throws(BadURL) -> (String, UInt16) {
+    var hostBytes = authority
+    var port: UInt16 = isSecure ? 443 : 80
+    let isBracketed = authority.first == UInt8(ascii: "[")
+    let bracket = authority.lastIndex(of: UInt8(ascii: "]")) ?? (isBracketed ? .max : -1)
+    if let colon = authority.lastIndex(of: UInt8(ascii: ":")), colon > bracket {
+      hostBytes = authority[..<colon]
+      let digits = authority[(colon + 1)...]
+      if !digits.isEmpty {
+        guard digits.allSatisfy(\.isASCIIDigit),
+          let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
+        else { throw .badPort(String(decoding: digits, as: UTF8.self)) }
+        port = number
+      }
+    }
+    guard !hostBytes.isEmpty else { throw .noHost }
+    let host = String(decoding: hostBytes, as: UTF8.self).lowercased()
+    let allowed =
+      hostBytes.first == UInt8(ascii: "[")
+      ? hostBytes.last == UInt8(ascii: "]")
+        && hostBytes.dropFirst().dropLast().allSatisfy {
+          $0.isASCIIHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+        }
+      : hostBytes.allSatisfy(\.isHostByte)
+    guard allowed, hostBytes.count <= 253, host != "." else { throw .badHost(host) }
+    return (host, port)
+  }
+}
+
+extension ItemURL: CustomStringConvertible {
+  /// The URL with the values of signature-like query parameters hidden: fit for logs and reports.
+  package var description: String {
+    guard let question = unredactedText.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+      return unredactedText
+    }
+    let query = unredactedText[unredactedText.index(after: question)...]
+    let shown = query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+      guard let equals = pair.firstIndex(of: "="),
+        Self.isSecretParameter(pair[..<equals])
+      else { return String(pair) }
+      return "\(pair[..<equals])=REDACTED"
+    }
+    return "\(unredactedText[...question])\(shown.joined(separator: "&"))"
+  }
+
+  /// Parameters whose values grant access: signatures of S3, CloudFront, Azure and Google, and
+  /// whatever calls itself a token, key, secret or password.
+  private static func isSecretParameter(_ name: some StringProtocol) -> Bool {
+    let name = name.lowercased()
+    let whole: Set<String> = [
+      "sig", "se", "sv", "sp", "key", "hmac", "auth", "pwd", "policy", "key-pair-id",
+      "x-amz-credential",
+      "x-goog-credential", "jwt", "code",
+    ]
+    return whole.contains(name)
+      || [
+        "signature", "token", "secret", "password", "apikey", "api_key", "api-key", "access_key",
+        "accesskey",
+      ]
+      .contains { name.contains($0) }
+  }
+}
+
+/// Why a text is no URL that we can fetch; the item's failure, never the manifest's.
+package enum BadURL: WorkerFailure, Hashable {
+  case notAbsolute
+  case unsupportedScheme(String)
+  case noHost
+  case userInfo
+  case badHost(String)
+  case badPort(String)
+  case tooLong(bytes: Int)
+
+  package var code: String { "bad-url" }
+
+  package var message: String {
+    switch self {
+    case .notAbsolute: "not an absolute URL"
+    case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not supported"
+    case .noHost: "the URL names no host"
+    case .userInfo: "the URL holds user info before an @"
+    case .badHost(let host): "\"\(host)\" is no host name"
+    case .badPort(let port): "\"\(port)\" is no port"
+    case .tooLong(let bytes): "the URL has \(bytes) bytes, over the limit of 8192"
+    }
+  }
+
+  package var hint: String {
+    switch self {
+    case .notAbsolute, .unsupportedScheme: "give a URL that starts with http:// or https://"
+    case .userInfo: "put credentials into network.headers, with their value from the environment"
+    case .noHost, .badHost, .badPort, .tooLong: "correct the URL in the manifest"
+    }
+  }
+
+  package var disposition: Disposition { .giveUp }
+}
+
+/// RFC 3986 §5.2.4, for the path of a redirect's target.
+private func removingDotSegments(_ path: some StringProtocol) -> String {
+  var kept: [Substring] = []
+  let segments = String(path).split(separator: "/", omittingEmptySubsequences: false)
+  for (i, segment) in segments.enumerated() {
+    let isLast = i == segments.count - 1
+    switch segment {
+    case ".": if isLast { kept.append("") }
+    case "..":
+      if kept.count > 1 { kept.removeLast() }
+      if isLast { kept.append("") }
+    default: kept.append(segment)
+    }
+  }
+  let joined = kept.joined(separator: "/")
+  return joined.hasPrefix("/") ? joined : "/" + joined
+}
+
+extension Array<UInt8> {
+  fileprivate var trimmingASCIIBlanks: ArraySlice<UInt8> {
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+    guard let first = firstIndex(where: { !isBlank($0) }),
+      let last = lastIndex(where: { !isBlank($0) })
+    else { return [] }
+    return self[first...last]
+  }
+
+  /// Printable ASCII goes out as it is, but for the characters that RFC 3986 §2 leaves out of every
+  /// URL; anything else as `%XX`.
+  fileprivate mutating func appendEncodingIllegalByte(_ byte: UInt8) {
+    switch byte {
+    case 0x21, 0x23...0x3B, 0x3D, 0x3F...0x5B, 0x5D, 0x5F, 0x61...0x7A, 0x7E:
+      append(byte)
+    default:
+      let digits = Array("0123456789ABCDEF".utf8)
+      append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+    }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
+  fileprivate var isASCIILetter: Bool { (0x61...0x7A).contains(self | 0x20) }
+  fileprivate var isASCIIHexDigit: Bool { isASCIIDigit || (0x61...0x66).contains(self | 0x20) }
+  fileprivate var isSchemeByte: Bool {
+    isASCIILetter || isASCIIDigit || self == 0x2B || self == 0x2D || self == 0x2E
+  }
+  /// RFC 3986 `reg-name` without sub-delims, and non-ASCII for names that become punycode.
+  fileprivate var isHostByte: Bool {
+    isASCIILetter || isASCIIDigit || self == 0x2D || self == 0x2E || self == 0x5F || self >= 0x80
+  }
+}

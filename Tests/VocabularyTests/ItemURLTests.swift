@@ -1,0 +1,63 @@
+import Testing
+import Vocabulary
+
+@Suite struct `An item's URL` {
+  @Test(arguments: [
+    ("http://a.example", "http://a.example/"),
+    ("HTTP://A.Example:80/x", "http://a.example/x"),
+    ("https://a.example:443/x?y#z", "https://a.example/x?y"),
+    ("https://a.example:8443/x", "https://a.example:8443/x"),
+    ("http://a.example?q", "http://a.example/?q"),
+    ("  http://a.example/x\n", "http://a.example/x"),
+    ("http://a.example/a b/ü?c d", "http://a.example/a%20b/%C3%BC?c%20d"),
+    ("http://a.example/a%20b%2F+c", "http://a.example/a%20b%2F+c"),
+    ("http://a.example/a/../b/./c", "http://a.example/a/../b/./c"),
+    ("http://a.example/x?", "http://a.example/x?"),
+    ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+    ("http://a.example/\"<>\\^`{|}", "http://a.example/%22%3C%3E%5C%5E%60%7B%7C%7D"),
+  ])
+  func `goes out as written, illegal bytes encoded once`(text: String, sent: String) throws {
+    #expect(try ItemURL(text).unredactedText == sent)
+  }
+
+  @Test(arguments: [
+    ("ftp://a.example/x", BadURL.unsupportedScheme("ftp")),
+    ("file:///etc/passwd", .unsupportedScheme("file")),
+    ("data:image/png;base64,AAAA", .unsupportedScheme("data")),
+    ("s3://bucket/x", .unsupportedScheme("s3")),
+    ("a.jpg", .notAbsolute), ("/a.jpg", .notAbsolute), ("", .notAbsolute), ("http:", .noHost),
+    ("http:///x", .noHost), ("http://:80/x", .noHost), ("http://u:p@a.example/x", .userInfo),
+    ("http://example.com@evil.example/", .userInfo), ("http://a.example:0/", .badPort("0")),
+    ("http://a.example:99999/", .badPort("99999")), ("http://a b/", .badHost("a b")),
+    ("http://[::1/", .badHost("[::1")),
+  ])
+  func `is refused where it cannot be fetched`(text: String, reason: BadURL) {
+    #expect(throws: reason) { try ItemURL(text) }
+  }
+
+  @Test(arguments: [
+    ("b.jpg", "http://a.example/x/b.jpg"), ("/b.jpg", "http://a.example/b.jpg"),
+    ("//b.example/c", "http://b.example/c"), ("https://b.example/c", "https://b.example/c"),
+    ("../b", "http://a.example/b"), ("?p", "http://a.example/x/y?p"),
+    ("#f", "http://a.example/x/y?q"),
+    ("./b?c#d", "http://a.example/x/b?c"), ("../../../b", "http://a.example/b"),
+    ("http://b.example", "http://b.example/"), ("b:c", nil),
+    ("/a/b/../c:d", "http://a.example/a/c:d"),
+  ])
+  func `resolves a redirect's target`(reference: String, target: String?) throws {
+    let base = try ItemURL("http://a.example/x/y?q")
+    #expect((try? base.resolving(reference))?.unredactedText == target)
+  }
+
+  @Test func `hides the values of signature-like parameters when it is shown`() throws {
+    let url = try ItemURL("https://b.example/x?w=1&X-Amz-Signature=abc&token=t&Expires=5")
+    #expect("\(url)" == "https://b.example/x?w=1&X-Amz-Signature=REDACTED&token=REDACTED&Expires=5")
+  }
+
+  @Test func `knows its target and origin`() throws {
+    let url = try ItemURL("https://b.example:444/x/y?z")
+    #expect(url.target == "/x/y?z")
+    #expect(url.origin == (try ItemURL("https://B.example:444/").origin))
+    #expect(url.origin != (try ItemURL("https://b.example/").origin))
+  }
+}
