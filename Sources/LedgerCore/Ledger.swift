@@ -12,8 +12,12 @@ package protocol Ledger: Sendable {
   func job(named name: String) async throws(LedgerFailure) -> JobRecord?
 
   /// Starts (or repeats) the reading of a manifest. Until `finishIngest`, the job's older items stay.
+  ///
+  /// - Parameter settings: the manifest's head as JSON text, credentials by their variables' names;
+  ///   the ledger keeps it and does not read it. If its digest differs from the one kept, every item
+  ///   of the job is due at once: its freshness and variants must be looked at anew.
   func beginIngest(
-    name: String, settings: JobSettings, settingsDigest: Digest, at now: Timestamp
+    name: String, settings: String, settingsDigest: Digest, at now: Timestamp
   ) async throws(LedgerFailure) -> IngestTicket
 
   /// Adds or confirms items. New items and items whose URL or variants changed are due at once.
@@ -99,15 +103,19 @@ package struct JobRecord: Sendable, Hashable {
   package var number: JobNumber
   package var name: String
   package var identity: ManifestIdentity?
+  /// As `beginIngest` was given it.
+  package var settings: String
   package var settingsDigest: Digest
   package var items: Int
 
   package init(
-    number: JobNumber, name: String, identity: ManifestIdentity?, settingsDigest: Digest, items: Int
+    number: JobNumber, name: String, identity: ManifestIdentity?, settings: String,
+    settingsDigest: Digest, items: Int
   ) {
     self.number = number
     self.name = name
     self.identity = identity
+    self.settings = settings
     self.settingsDigest = settingsDigest
     self.items = items
   }
