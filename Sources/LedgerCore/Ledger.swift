@@ -33,6 +33,10 @@ package protocol Ledger: Sendable {
     _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
   ) async throws(LedgerFailure) -> [LinkTask]
 
+  /// Every item of the job is to be looked at, whatever its due time: the object store was emptied or
+  /// replaced.
+  func makeAllDue(_ job: JobNumber) async throws(LedgerFailure)
+
   // MARK: Runs
 
   func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber

@@ -247,10 +247,13 @@ package struct ItemSettlement: Sendable {
   /// The names that are to stand under `public/` from now on, by path below the job's folder.
   /// Nil leaves them as they are.
   package var publications: [Publication]?
+  /// The entry at the end of the redirect chain, whose bytes these are; the claimed entry itself where
+  /// nothing redirects. If that entry is purged or replaced, this item is concerned.
+  package var source: EntryKey?
 
   package init(
     item: ItemNumber, outcome: Outcome, state: ItemState, dueAt: Timestamp,
-    failure: FailureRecord? = nil, publications: [Publication]? = nil
+    failure: FailureRecord? = nil, publications: [Publication]? = nil, source: EntryKey? = nil
   ) {
     self.item = item
     self.outcome = outcome
@@ -258,6 +261,7 @@ package struct ItemSettlement: Sendable {
     self.dueAt = dueAt
     self.failure = failure
     self.publications = publications
+    self.source = source
   }
 }
 
