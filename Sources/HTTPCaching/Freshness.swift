@@ -4,7 +4,7 @@ import Vocabulary
 ///
 /// They are fixed instants: no reading moves them, only another answer of the origin does.
 package struct Freshness: Sendable, Hashable {
-  /// The first instant at which it is no longer fresh. Before `responseTime` where it came stale.
+  /// The first instant at which it is no longer fresh: `responseTime` where it came stale.
   package var freshUntil: Timestamp
   /// Until when a stale copy may go on serving while its origin fails.
   package var usableUntil: Timestamp
@@ -54,11 +54,11 @@ extension FreshnessRules {
     let lifetime = lifetime(
       status: response.status, governing, read, responseTime: responseTime)
     let (freshFor, clamp) = bounded(lifetime, age: age)
-    let end = responseTime + max(0, freshFor)
+    let end = responseTime + freshFor
     let grace = grace(governing.control)
     let keptFor = response.hasValidators ? 2 * grace : grace
     return Freshness(
-      freshUntil: Timestamp(saturating: responseTime + freshFor),
+      freshUntil: Timestamp(saturating: end),
       usableUntil: Timestamp(saturating: end + grace),
       keptUntil: Timestamp(saturating: end + keptFor), decidedBy: lifetime.rule,
       target: governing.target, age: .milliseconds(age),
@@ -90,14 +90,14 @@ extension FreshnessRules {
     }
   }
 
-  /// How long it stays fresh from its arrival on, within the job's bounds.
+  /// How long it stays fresh from its arrival on, within the job's bounds; 0 or more.
   ///
   /// They bound what is left of the lifetime, not the lifetime: with `maxTTL` of a day, a response
   /// that has a year to live and has lain in another cache for a week is fresh for a day.
   private func bounded(_ lifetime: FreshnessLifetime, age: Int64) -> (Int64, Clamp?) {
     // A default that ignores what the server said cannot be used up by an age that it said.
     let countsFromArrival = settings.policy == .kingfisher && lifetime.rule == .default
-    var freshFor = lifetime.milliseconds - (countsFromArrival ? 0 : age)
+    var freshFor = max(0, lifetime.milliseconds - (countsFromArrival ? 0 : age))
     var clamp: Clamp? = lifetime.isCut ? .defaultTTL : nil
     guard lifetime.isBounded else { return (freshFor, clamp) }
     if settings.policy == .kingfisher {
