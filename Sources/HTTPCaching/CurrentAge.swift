@@ -14,7 +14,7 @@ extension CachingFields {
     guard let age else { return responseDelay }
     let ageValue = age * 1000
     let correctedAgeValue = ageValue + responseDelay
-    guard let dateValue = date.timestamp?.milliseconds else { return correctedAgeValue }
+    guard let dateValue = date else { return correctedAgeValue }
     let apparentAge = max(0, responseTime - dateValue)
     return max(apparentAge, correctedAgeValue)
   }

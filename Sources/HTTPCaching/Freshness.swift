@@ -56,7 +56,7 @@ extension FreshnessRules {
     let (freshFor, clamp) = bounded(lifetime, age: age)
     let end = responseTime + freshFor
     let grace = grace(governing.control)
-    let keptFor = response.hasValidators ? 2 * grace : grace
+    let keptFor = read.hasValidators ? 2 * grace : grace
     return Freshness(
       freshUntil: Timestamp(saturating: end),
       usableUntil: Timestamp(saturating: end + grace),

@@ -65,9 +65,9 @@ extension FreshnessRules {
     // RFC 9111 §5.3: no valid date means in the past.
     case .invalid: return FreshnessLifetime(milliseconds: 0, rule: .invalid)
     case .at(let expires):
-      let dateValue = read.date.timestamp?.milliseconds ?? responseTime
+      let dateValue = read.date ?? responseTime
       return FreshnessLifetime(
-        milliseconds: max(0, expires.milliseconds - dateValue), rule: .expires)
+        milliseconds: max(0, expires - dateValue), rule: .expires)
     }
   }
 
@@ -79,9 +79,9 @@ extension FreshnessRules {
       isHeuristicallyCacheable(status: status)
       || governing.control.flags.contains(.isPublic) && !isRedirect(status: status)
     guard isAllowed else { return .zero(.status) }
-    let dateValue = read.date.timestamp?.milliseconds ?? responseTime
+    let dateValue = read.date ?? responseTime
     // A last change after the answer is no age to take a tenth of.
-    guard let changed = read.lastModified.timestamp?.milliseconds, changed <= dateValue else {
+    guard let changed = read.lastModified, changed <= dateValue else {
       return FreshnessLifetime(milliseconds: defaultTTL, rule: .default)
     }
     let tenth = (dateValue - changed) / 10

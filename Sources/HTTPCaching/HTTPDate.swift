@@ -17,7 +17,7 @@ func parseHTTPDate(_ text: Span<UInt8>, near reference: Timestamp) -> Timestamp?
   let whole = text.trimmed(0..<text.count)
   var reader = DateReader(at: whole.lowerBound, end: whole.upperBound)
   guard let weekday = reader.weekday(in: text) else { return nil }
-  if weekday.isLong { return reader.rfc850Rest(in: text, near: reference) }
+  if weekday == .long { return reader.rfc850Rest(in: text, near: reference) }
   if reader.byte(in: text) == UInt8(ascii: ",") { return reader.fixdateRest(in: text) }
   return reader.asctimeRest(in: text)
 }
@@ -29,15 +29,23 @@ private struct DateReader {
 
   func byte(in text: Span<UInt8>) -> UInt8? { at < end ? text[at] : nil }
 
-  mutating func weekday(in text: Span<UInt8>) -> (index: Int, isLong: Bool)? {
+  mutating func weekday(in text: Span<UInt8>) -> Weekday? {
     let start = at
     while at < end, text[at].asciiLowercased.isLowercaseLetter { at += 1 }
-    let range = start..<at
-    for i in 0..<7 {
-      if text.isNamed(shortWeekdays[i], in: range) { return (i, false) }
-      if text.isNamed(longWeekdays[i], in: range) { return (i, true) }
+    guard at - start >= 3 else { return nil }
+    let name: StaticString
+    switch text.threeLetters(at: start) {
+    case letters("mon"): name = "monday"
+    case letters("tue"): name = "tuesday"
+    case letters("wed"): name = "wednesday"
+    case letters("thu"): name = "thursday"
+    case letters("fri"): name = "friday"
+    case letters("sat"): name = "saturday"
+    case letters("sun"): name = "sunday"
+    default: return nil
     }
-    return nil
+    if at - start == 3 { return .short }
+    return text.isNamed(name, in: start..<at) ? .long : nil
   }
 
   /// `, 06 Nov 1994 08:49:37 GMT`
@@ -78,11 +86,23 @@ private struct DateReader {
 
   private mutating func month(in text: Span<UInt8>) -> Int64? {
     guard end - at >= 3 else { return nil }
-    for i in 0..<12 where text.isNamed(months[i], in: at..<at + 3) {
-      at += 3
-      return Int64(i + 1)
+    let name = text.threeLetters(at: at)
+    at += 3
+    return switch name {
+    case letters("jan"): 1
+    case letters("feb"): 2
+    case letters("mar"): 3
+    case letters("apr"): 4
+    case letters("may"): 5
+    case letters("jun"): 6
+    case letters("jul"): 7
+    case letters("aug"): 8
+    case letters("sep"): 9
+    case letters("oct"): 10
+    case letters("nov"): 11
+    case letters("dec"): 12
+    default: nil
     }
-    return nil
   }
 
   /// `08:49:37` as seconds of its day.
@@ -119,10 +139,23 @@ private struct DateReader {
   }
 }
 
-private let shortWeekdays: [StaticString] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-private let longWeekdays: [StaticString] = [
-  "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-]
-private let months: [StaticString] = [
-  "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-]
+/// How a weekday's name is written.
+private enum Weekday {
+  case short, long
+}
+
+/// Three letters as one number, to be compared at once.
+@inline(__always)
+private func letters(_ name: StaticString) -> UInt32 {
+  let start = name.utf8Start
+  return UInt32(start[0]) << 16 | UInt32(start[1]) << 8 | UInt32(start[2])
+}
+
+extension Span<UInt8> {
+  /// In lower case, as `letters` packs them.
+  @inline(__always)
+  fileprivate func threeLetters(at i: Int) -> UInt32 {
+    UInt32(self[i].asciiLowercased) << 16 | UInt32(self[i + 1].asciiLowercased) << 8
+      | UInt32(self[i + 2].asciiLowercased)
+  }
+}

@@ -1,14 +1,5 @@
 import Vocabulary
 
-extension StoredResponse {
-  /// Whether a conditional request can be made for it.
-  package var hasValidators: Bool {
-    fields.lines.contains {
-      !$0.value.isEmpty && ($0.isNamed("ETag") || $0.isNamed("Last-Modified"))
-    }
-  }
-}
-
 /// The conditions to ask with: both validators, byte for byte as they were received.
 ///
 /// A field that stands there twice with different values identifies nothing and is left out.
