@@ -63,7 +63,7 @@ extension FreshnessRules {
       keptUntil: Timestamp(saturating: end + keptFor), decidedBy: lifetime.rule,
       target: governing.target, age: .milliseconds(age),
       lifetime: .milliseconds(lifetime.milliseconds), clampedBy: clamp,
-      grace: .milliseconds(grace), mayServeStale: mayServeStale(governing.control, lifetime.rule),
+      grace: .milliseconds(grace), mayServeStale: mayServeStale(governing.control),
       isImmutable: settings.policy == .rfc9111 && governing.control.flags.contains(.immutable))
   }
 
@@ -119,7 +119,7 @@ extension FreshnessRules {
   }
 
   /// RFC 9111 §4.2.4.
-  private func mayServeStale(_ control: CacheControl, _ rule: FreshnessRule) -> Bool {
+  private func mayServeStale(_ control: CacheControl) -> Bool {
     guard settings.policy == .rfc9111 else { return true }
     if !control.flags.isDisjoint(with: [.mustRevalidate, .noCache]) { return false }
     guard settings.shared else { return true }

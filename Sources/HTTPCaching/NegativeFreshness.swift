@@ -71,26 +71,26 @@ extension FreshnessRules {
   fileprivate func endOfExplicitLifetime(of head: ResponseHead) -> (Timestamp, FreshnessRule)? {
     let read = CachingFields(head.fields, near: head.responseTime)
     let governing = governing(head.fields, read: read)
+    // What `private` forbids is to keep a copy, and of a failure there is none.
+    let prohibition = prohibition(status: head.status, governing.control, hadAuthorization: false)
+    if prohibition == .noStore || prohibition == .mustUnderstand {
+      return (head.responseTime, .noStore)
+    }
     let responseTime = head.responseTime.withinRange
-    let lifetime: FreshnessLifetime
-    var age = (read.age ?? 0) * 1000
+    let said: FreshnessLifetime?
+    let age: Int64
     switch settings.policy {
     case .ignore: return nil
     case .kingfisher:
-      if governing.control.flags.contains(.noStore) { return (head.responseTime, .noStore) }
-      guard let said = FreshnessLifetime(governing.control.maxAge, rule: .maxAge) else {
-        return nil
-      }
-      lifetime = said
+      said = FreshnessLifetime(governing.control.maxAge, rule: .maxAge)
+      age = (read.age ?? 0) * 1000
     case .rfc9111:
-      if governing.control.flags.contains(.noStore) { return (head.responseTime, .noStore) }
-      guard let said = explicitLifetime(governing, read, responseTime: responseTime) else {
-        return nil
-      }
-      lifetime = said
+      said = explicitLifetime(governing, read, responseTime: responseTime)
       age = read.correctedInitialAge(
         requestTime: head.requestTime.withinRange, responseTime: responseTime)
     }
-    return (Timestamp(saturating: responseTime + lifetime.milliseconds - age), lifetime.rule)
+    return said.map {
+      (Timestamp(saturating: responseTime + $0.milliseconds - age), $0.rule)
+    }
   }
 }

@@ -51,6 +51,12 @@ import Vocabulary
     Row("with an Expires of old", 404, [("Expires", "0")], .zero, server: true, .invalid),
     Row("that must not be kept", 404, cacheControl("no-store"), .zero, server: true, .noStore),
     Row(
+      "whose no-store the status undoes", 404, cacheControl("no-store, must-understand, max-age=9"),
+      .seconds(9), server: true, .maxAge),
+    Row(
+      "that is private", 404, cacheControl("private, max-age=9"), .seconds(9), server: true, .maxAge
+    ),
+    Row(
       "that must be validated", 404, cacheControl("no-cache, max-age=9"), .zero, server: true,
       .noCache),
     Row(

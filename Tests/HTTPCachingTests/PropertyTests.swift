@@ -182,7 +182,7 @@ private let fuzzSeconds = getenv("HTTP_FUZZ_SECONDS").flatMap { Int64(String(cSt
   @Test(arguments: Property.allCases)
   fileprivate func `these properties hold`(_ property: Property) {
     var generator = SeededGenerator(seed: 20_260_615)
-    for _ in 0..<2000 {
+    for _ in 0..<1000 {
       if let violation = property.violation(&generator) {
         Issue.record("\(violation)")
         return
