@@ -1,61 +1,13 @@
 // HTTPCaching: RFC 9111's rules for a shared batch cache as pure functions. What comes in: response
 // heads, settings, times. What goes out: decisions. No clock, no store, no network.
+//
+//   ResponseHead ──► storability ──► StoredResponse            may it be kept?
+//   StoredResponse ──► freshness ──► isFresh / judge           until when need it not be asked for?
+//   StoredResponse ──► validators ──► (asked) ──► applying304  what to ask, what the answer means
+//   ResponseHead (a failure) ──► negativeFreshness             when to try again
+//   StoredResponse ──► decidingLines                           why, for people
 
 import Vocabulary
-
-/// The fields of a message in the order received; names compare without case.
-package struct HTTPFields: Sendable, Hashable {
-  package struct Line: Sendable, Hashable {
-    /// As received.
-    package var name: String
-    /// As received, blanks around it removed.
-    package var value: String
-
-    package init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
-  }
-
-  package var lines: [Line]
-
-  package init(_ lines: [Line] = []) { self.lines = lines }
-
-  package init(pairs: [(String, String)]) {
-    lines = pairs.map { Line(name: $0.0, value: $0.1) }
-  }
-
-  /// The value of each line of that name, in order.
-  package subscript(name: String) -> [String] {
-    let wanted = name.utf8
-    return lines.filter { $0.name.utf8.equalsIgnoringASCIICase(wanted) }.map(\.value)
-  }
-
-  package func contains(_ name: String) -> Bool {
-    lines.contains { $0.name.utf8.equalsIgnoringASCIICase(name.utf8) }
-  }
-
-  package mutating func removeAll(named name: String) {
-    lines.removeAll { $0.name.utf8.equalsIgnoringASCIICase(name.utf8) }
-  }
-}
-
-extension Substring.UTF8View {
-  func equalsIgnoringASCIICase(_ other: Substring.UTF8View) -> Bool {
-    elementsEqual(other) { asciiLowercased($0) == asciiLowercased($1) }
-  }
-}
-
-extension String.UTF8View {
-  func equalsIgnoringASCIICase(_ other: String.UTF8View) -> Bool {
-    count == other.count && elementsEqual(other) { asciiLowercased($0) == asciiLowercased($1) }
-  }
-}
-
-@inline(__always)
-private func asciiLowercased(_ byte: UInt8) -> UInt8 {
-  (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
-}
 
 /// What a server said of one URL, and when: all that freshness depends on.
 ///
@@ -69,6 +21,7 @@ package struct StoredResponse: Sendable, Hashable {
   /// When the response's head had come (`response_time`).
   package var responseTime: Timestamp
   /// The request's values of the fields that `Vary` names; they are compared, never sent.
+  /// A credential's value is replaced by a mark (see `HTTPFields.valuesWorthComparing`).
   package var varyValues: HTTPFields
 
   package init(

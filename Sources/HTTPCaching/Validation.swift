@@ -1,0 +1,87 @@
+import Vocabulary
+
+/// The conditions to ask with: both validators, byte for byte as they were received.
+///
+/// A field that stands there twice with different values identifies nothing and is left out.
+///
+/// - Source: RFC 9111 §4.3.1.
+package func validators(of response: StoredResponse) -> HTTPFields {
+  var conditions = HTTPFields()
+  if let etag = response.fields.singleton("ETag") {
+    conditions.lines.append(.init(name: "If-None-Match", value: etag))
+  }
+  if let lastModified = response.fields.singleton("Last-Modified") {
+    conditions.lines.append(.init(name: "If-Modified-Since", value: lastModified))
+  }
+  return conditions
+}
+
+/// What a 304 means for what is stored.
+package enum NotModifiedVerdict: Sendable, Hashable {
+  /// It is confirmed; this is how it stands from now on. Whether it may still be kept is for
+  /// `storability(of:settings:)` to say.
+  case updated(StoredResponse)
+  /// The 304 speaks of another representation: ask again without conditions.
+  case mismatchedValidator
+  /// We set no condition: the origin is at fault, nothing is learnt.
+  case unconditional
+}
+
+/// Takes a 304 over into what is stored.
+///
+/// Its fields replace those of the same name; those it lacks stay. Age and Date go even if it has
+/// none, since freshness starts anew and the old ones measure the old answer.
+///
+/// - Source: RFC 9111 §3.2, §4.3.3 and §4.3.4.
+package func applying304(
+  _ head: ResponseHead, to stored: StoredResponse, request: RequestContext
+) -> NotModifiedVerdict {
+  guard request.wasConditional else { return .unconditional }
+  guard head.fields.confirm(stored) else { return .mismatchedValidator }
+  var updated = stored
+  let news = head.fields.worthStoring.lines.filter { line in
+    !keptFromTheBody.contains { line.isNamed($0) }
+  }
+  updated.fields.lines.removeAll { old in
+    old.isNamed("Age") || old.isNamed("Date") || news.contains { old.isNamed($0.name) }
+  }
+  updated.fields.lines += news
+  updated.requestTime = head.requestTime
+  updated.responseTime = head.responseTime
+  updated.varyValues = request.fields.valuesWorthComparing(
+    vary: updated.fields, hadAuthorization: request.hadAuthorization)
+  return .updated(updated)
+}
+
+/// They describe bytes that a 304 does not bring.
+private let keptFromTheBody = [
+  "Content-Length", "Content-Type", "Content-Encoding", "Content-Range",
+]
+
+extension HTTPFields {
+  /// Whether a 304 with these fields can speak of what is stored (RFC 9111 §4.3.4): a strong entity
+  /// tag of its own has to be ours. Where ours has none, the same strong Last-Modified will do.
+  fileprivate func confirm(_ stored: StoredResponse) -> Bool {
+    guard let tag = self["ETag"].first, tag.isStrongTag else { return true }
+    if let ours = stored.fields["ETag"].first { return ours == tag }
+    guard let lastModified = singleton("Last-Modified") else { return false }
+    return stored.strongLastModified == lastModified
+  }
+}
+
+extension String {
+  fileprivate var isStrongTag: Bool { utf8.first == UInt8(ascii: "\"") }
+}
+
+extension StoredResponse {
+  /// Its Last-Modified where no second change can have happened within that second: Date is at
+  /// least one second later (RFC 9110 §8.8.2.2).
+  fileprivate var strongLastModified: String? {
+    guard let text = fields.singleton("Last-Modified"), let date = fields.singleton("Date"),
+      let changed = parseHTTPDate(text, near: responseTime),
+      let answered = parseHTTPDate(date, near: responseTime),
+      answered >= changed + .seconds(1)
+    else { return nil }
+    return text
+  }
+}
