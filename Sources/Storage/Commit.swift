@@ -10,7 +10,7 @@ struct Commit: Sendable {
 
   /// Lets the disk begin while the group still gathers.
   func startWriting(_ staged: [StagedObject]) {
-    for object in staged where !isKnown(object) {
+    for object in staged {
       // Only a head start: the sync that follows reports what goes wrong.
       _ = tw_start_writing(object.file.descriptor)
     }
@@ -36,16 +36,11 @@ struct Commit: Sendable {
     guard object.bytes > 0, Int(status.st_size) == object.bytes else {
       throw .notWhole(object.digest, expected: object.bytes, found: Int(status.st_size))
     }
-    // An object's bytes were on disk before it got its name.
-    if isKnown(object) { return }
+    // Also where the object is there already: it may be removed before this file is to take its name.
     // Never repeated after an error: the kernel has then given the pages up and would report success.
     guard retryingInterrupts({ fdatasync(object.file.descriptor) }) == 0 else {
       throw StorageFailure(errno: errno, "sync", object.file.path)
     }
-  }
-
-  private func isKnown(_ object: StagedObject) -> Bool {
-    objects.contains(object.digest, bytes: object.bytes)
   }
 
   /// Each branch that a request of the group needs, once; those that failed are returned.
