@@ -49,6 +49,7 @@ let package = Package(
     // refuses with a warning.
     shim("CVips", pkgConfig: "gobject-2.0"),
     shim("CYajl", pkgConfig: "yajl"),
+    shim("CFiles"),
     shim("CUnix"),
     shim("CThreadName"),
 
@@ -66,7 +67,7 @@ let package = Package(
     // stages
     module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),
     module("Fetching", ["HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
-    module("Storage", ["Hashing", "Threading", "Vocabulary"]),
+    module("Storage", ["CFiles", "Hashing", "Threading", "Vocabulary"]),
     module("LedgerSQLite", ["CSQLite", "HTTPCaching", "LedgerCore", "Threading", "Vocabulary"]),
     module("DecoderPool", ["DecoderWire", "Threading", "Vocabulary"]),
 

@@ -1,0 +1,81 @@
+import Glibc
+import Synchronization
+import Vocabulary
+
+/// A file in `tmp/` that may become an object.
+///
+/// It disappears when nobody holds it any more, unless it was committed. Its descriptor stays open until
+/// then: after the commit it may still be read, but never written.
+package final class TemporaryFile: Sendable {
+  private enum Fate { case undecided, committed, discarded }
+
+  /// Open for reading and writing.
+  package let descriptor: Int32
+  let name: String
+  private let home: TemporaryFolder
+  private let fate = Mutex(Fate.undecided)
+
+  init(in home: TemporaryFolder) throws(StorageFailure) {
+    self.home = home
+    name = home.nextName()
+    descriptor = openat(
+      home.folder.descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      throw StorageFailure(errno: errno, "make", home.folder.path + "/" + name)
+    }
+    // The umask may be strict, and a web server is another user.
+    fchmod(descriptor, 0o644)
+  }
+
+  deinit {
+    discard()
+    close(descriptor)
+  }
+
+  /// For messages.
+  var path: String { home.folder.path + "/" + name }
+  /// Where `name` is looked up.
+  var folder: Folder { home.folder }
+
+  /// Appends; a file that was only written to by this has all bytes or the call throws.
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(StorageFailure) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = UnsafeRawBufferPointer(rebasing: rest)
+      let written = retryingInterrupts { Glibc.write(descriptor, part.baseAddress, part.count) }
+      guard written >= 0 else { throw StorageFailure(errno: errno, "write", path) }
+      rest = rest.dropFirst(written)
+    }
+  }
+
+  /// Takes its name away; the bytes go when the descriptor is closed. Does nothing after a commit.
+  package func discard() {
+    let isOurs = fate.withLock { fate in
+      guard fate == .undecided else { return false }
+      fate = .discarded
+      return true
+    }
+    if isOurs { unlinkat(home.folder.descriptor, name, 0) }
+  }
+
+  /// The name in `tmp/` is no longer needed: the object has its own.
+  func becomeCommitted() {
+    fate.withLock { $0 = .committed }
+    unlinkat(home.folder.descriptor, name, 0)
+  }
+}
+
+/// A written file with the name that it is to get.
+package struct StagedObject: Sendable {
+  package var file: TemporaryFile
+  /// Of all its bytes.
+  package var digest: Digest
+  /// One or more.
+  package var bytes: Int
+
+  package init(file: TemporaryFile, digest: Digest, bytes: Int) {
+    self.file = file
+    self.digest = digest
+    self.bytes = bytes
+  }
+}
