@@ -61,11 +61,12 @@ let package = Package(
     module("Hashing", ["CCrypto", "Vocabulary"]),
     module("DecoderWire", ["CUnix", "Vocabulary"]),
     module("LedgerCore", ["HTTPCaching", "Vocabulary"]),
-    module("HTTPTransfer", ["CCurl", "Hashing", "Threading", "Vocabulary"]),
+    module("HTTPTransfer", ["CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
 
     // stages
     module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),
-    module("Fetching", ["HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
+    module(
+      "Fetching", ["HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
     module("Storage", ["Hashing", "Threading", "Vocabulary"]),
     module("LedgerSQLite", ["CSQLite", "HTTPCaching", "LedgerCore", "Threading", "Vocabulary"]),
     module("DecoderPool", ["DecoderWire", "Threading", "Vocabulary"]),
@@ -94,12 +95,14 @@ let package = Package(
 
     // tests
     .target(
-      name: "TestSupport", dependencies: ["Vocabulary"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Threading", "Vocabulary"], path: "Tests/TestSupport",
       swiftSettings: strict),
     tests("VocabularyTests", ["Vocabulary"]),
     tests("HTTPCachingTests", ["HTTPCaching", "Vocabulary"]),
     tests("ManifestsTests", ["Hashing", "Manifests", "Vocabulary"]),
-    tests("FetchingTests", ["Fetching", "HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
+    tests(
+      "FetchingTests",
+      ["Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
     tests("StorageTests", ["Hashing", "Storage", "Threading", "Vocabulary"]),
     tests(
       "LedgerTests",
