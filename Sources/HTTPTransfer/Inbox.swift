@@ -35,12 +35,17 @@ final class Inbox: Sendable {
     return isTaken
   }
 
-  /// All that was left; empty means that from now on the bell rings for the next.
   func take(into messages: inout [Message]) {
     messages.removeAll(keepingCapacity: true)
+    state.withLock { swap(&$0.messages, &messages) }
+  }
+
+  /// Promises to wait for the bell.
+  /// - Returns: false where a message is there already.
+  func fallAsleep() -> Bool {
     state.withLock { state in
-      swap(&state.messages, &messages)
-      state.isAsleep = messages.isEmpty
+      state.isAsleep = state.messages.isEmpty
+      return state.isAsleep
     }
   }
 

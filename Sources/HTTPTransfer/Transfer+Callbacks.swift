@@ -46,6 +46,7 @@ extension Transfer {
 
   /// - Returns: the socket, or -1, which makes libcurl try the host's next address.
   private func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> CInt {
+    loop.hasNewSockets = true
     guard let exchange, let address = NetworkAddress(target) else { return -1 }
     if let kind = exchange.request.guarding.refusal(of: address) {
       if refused == nil { refused = (address, kind) }
@@ -76,6 +77,7 @@ extension Transfer {
     report.requestTime = Timestamp(milliseconds: exchange.request.clock.milliseconds())
     phase = .waiting
     lastByteAt = loop.now
+    loop.note(deadline: deadline)
     return true
   }
 

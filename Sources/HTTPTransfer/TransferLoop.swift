@@ -24,6 +24,8 @@ final class TransferLoop {
   private var timerAt: Int64?
   /// No active transfer is overdue before this.
   private var nextDeadline = Int64.max
+  /// Since every transfer was looked at last.
+  var hasNewSockets = false
 
   init(inbox: Inbox, options: TransferEngine.Options) {
     self.inbox = inbox
@@ -50,22 +52,21 @@ final class TransferLoop {
         readMail(&mail)
         if isStopping { break }
         startWaiting()
+        runWhatIsDue()
+        if endFinished() { continue }  // places are free
+        endOverdue()
+        guard inbox.fallAsleep() else { continue }
         let count = wait(for: events)
         act(on: events[..<count])
-        endFinished()
-        endOverdue()
       }
     }
     endEverything()
     tearDown()
   }
 
-  /// Reads until the inbox is empty, and by that promises to wait for its bell.
   private func readMail(_ mail: inout [Inbox.Message]) {
-    repeat {
-      inbox.take(into: &mail)
-      for message in mail { read(message) }
-    } while !mail.isEmpty
+    inbox.take(into: &mail)
+    for message in mail { read(message) }
   }
 
   private func read(_ message: Inbox.Message) {
@@ -84,7 +85,6 @@ final class TransferLoop {
         start(exchange)
       }
     }
-    if let timerAt, timerAt <= now { fireTimer() }
   }
 
   private func wait(for events: UnsafeMutableBufferPointer<epoll_event>) -> Int {
@@ -106,14 +106,25 @@ final class TransferLoop {
         curl_multi_socket_action(multi, event.data.fd, action, &running)
       }
     }
-    if let timerAt, timerAt <= now { fireTimer() }
   }
 
-  private func fireTimer() {
-    timerAt = nil
+  private func runWhatIsDue() {
     var running: CInt = 0
-    curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    if let timerAt, timerAt <= now {
+      self.timerAt = nil
+      curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+    // An address that fails at once (refused by the guard, no route) leaves libcurl's socket interface
+    // with nothing to wait for: it would notice only when its connect timer runs out. So wherever
+    // sockets were asked for, every transfer is looked at once.
+    while hasNewSockets {
+      hasNewSockets = false
+      curl_multi_perform(multi, &running)
+    }
   }
+
+  /// A transfer's deadline has come nearer.
+  func note(deadline: Int64) { nextDeadline = min(nextDeadline, deadline) }
 
   // MARK: Exchanges
 
@@ -121,19 +132,23 @@ final class TransferLoop {
     let transfer = idle.popLast() ?? Transfer(loop: self)
     active[ObjectIdentifier(exchange)] = transfer
     transfer.begin(exchange)
-    nextDeadline = min(nextDeadline, transfer.deadline)
+    note(deadline: transfer.deadline)
     curl_multi_add_handle(multi, transfer.easy)
   }
 
-  private func endFinished() {
+  /// - Returns: whether there were any.
+  private func endFinished() -> Bool {
     var left: CInt = 0
+    var hasEnded = false
     while let message = curl_multi_info_read(multi, &left) {
       guard message.pointee.msg == CURLMSG_DONE else { continue }
       let result = tw_message_result(message)
       var me: UnsafeMutableRawPointer?
       tw_easy_get_pointer(message.pointee.easy_handle, CURLINFO_PRIVATE, &me)
       end(Transfer.of(me), result)
+      hasEnded = true
     }
+    return hasEnded
   }
 
   private func end(_ transfer: Transfer, _ result: CURLcode) {
@@ -225,8 +240,15 @@ final class TransferLoop {
     }
   }
 
+  /// Never early: libcurl would find nothing due, and not ask for the same time again. So the clock
+  /// is read anew, and its lost fraction added.
   private func setTimer(_ milliseconds: Int) {
-    timerAt = milliseconds < 0 ? nil : now + Int64(milliseconds)
+    timerAt =
+      switch milliseconds {
+      case ..<0: nil
+      case 0: now
+      default: Self.monotonicMilliseconds() + Int64(milliseconds) + 1
+      }
   }
 
   private func watchBell() {
