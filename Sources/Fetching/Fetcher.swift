@@ -19,6 +19,7 @@ import Vocabulary
 package final class Fetcher: Sendable {
   private let engine: TransferEngine
   private let gates: HostGates
+  private let requestFields = RequestFieldsCache()
   private let sleeper: any Sleeper
   private let clock: WallClock
   private let jitter: @Sendable () -> Double
@@ -42,7 +43,7 @@ package final class Fetcher: Sendable {
     _ request: FetchRequest
   ) async throws(FetchFailure) -> FetchedResponse {
     guard request.settings.proxy == nil else { throw .proxyUnsupported(request.url) }
-    let fields = try RequestFields(request)
+    let fields = try requestFields.fields(for: request)
     var effort = FetchEffort()
     let limit = request.deadline ?? sleeper.now + request.settings.timeout
     while true {

@@ -2,11 +2,13 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// Where other threads leave work for the transfer thread.
-final class Inbox: Sendable {
+/// Where other threads leave work for the transfer thread; also the executor of tasks that prefer it.
+final class Inbox: TaskExecutor {
   enum Message {
     case start(Exchange)
     case cancel(Exchange)
+    /// A piece of a task that prefers this thread.
+    case run(UnownedJob)
     case stop
   }
 
@@ -48,6 +50,14 @@ final class Inbox: Sendable {
       return state.isAsleep
     }
   }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    // Without the thread, whoever resumes the task runs it: it has to end.
+    if !post(.run(job)) { run(job) }
+  }
+
+  func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
 
   func wakeUp() { state.withLock { $0.isAsleep = false } }
 

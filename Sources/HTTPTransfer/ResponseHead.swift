@@ -1,3 +1,4 @@
+import Glibc
 import HTTPCaching
 
 /// A response's head as it arrives, line by line, interim responses skipped.
@@ -6,12 +7,17 @@ struct ResponseHead {
   private(set) var lines: [HTTPFields.Line] = []
   private(set) var isComplete = false
   private var bytes = 0
+  /// Of the head before: an origin says most things in each response, and an equal text is kept
+  /// instead of made anew.
+  private var former: [HTTPFields.Line] = []
 
   static let maxBytes = 256 << 10
 
   mutating func reset() {
     status = 0
-    lines.removeAll(keepingCapacity: true)
+    if !lines.isEmpty { former = lines }
+    lines = []
+    lines.reserveCapacity(former.count)
     isComplete = false
     bytes = 0
   }
@@ -35,19 +41,36 @@ struct ResponseHead {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex else {
       return .nonsense("a header line has no name")
     }
+    let before = lines.count < former.count ? former[lines.count] : nil
     lines.append(
       HTTPFields.Line(
-        name: String(decoding: text[..<colon].trimmingBlanks, as: UTF8.self),
-        value: String(decoding: text[(colon + 1)...].trimmingBlanks, as: UTF8.self)))
+        name: Self.text(text[..<colon].trimmingBlanks, orEqual: before?.name),
+        value: Self.text(text[(colon + 1)...].trimmingBlanks, orEqual: before?.value)))
     return .more
+  }
+
+  private static func text(
+    _ bytes: Slice<UnsafeRawBufferPointer>, orEqual known: String?
+  ) -> String {
+    // A short text lies in the string itself.
+    if bytes.count > 15, var known, known.utf8.count == bytes.count {
+      let isEqual = known.withUTF8 {
+        memcmp($0.baseAddress!, bytes.base.baseAddress! + bytes.startIndex, bytes.count) == 0
+      }
+      if isEqual { return known }
+    }
+    return String(decoding: UnsafeRawBufferPointer(rebasing: bytes), as: UTF8.self)
   }
 
   private mutating func takeStatusLine(_ text: Slice<UnsafeRawBufferPointer>) -> Progress {
     lines.removeAll(keepingCapacity: true)
-    let parts = text.split(separator: 0x20, maxSplits: 2)
-    guard parts.count >= 2, parts[1].count == 3,
-      let number = Int(String(decoding: parts[1], as: UTF8.self)), number >= 100
-    else { return .nonsense("its status line has no status") }
+    guard let blank = text.firstIndex(of: 0x20) else {
+      return .nonsense("its status line has no status")
+    }
+    let digits = text[(blank + 1)...].prefix { $0 != 0x20 }
+    let isNumber = digits.count == 3 && digits.allSatisfy { (0x30...0x39).contains($0) }
+    let number = digits.reduce(0) { $0 * 10 + Int($1 & 15) }
+    guard isNumber, number >= 100 else { return .nonsense("its status line has no status") }
     status = number
     return .more
   }
@@ -80,24 +103,25 @@ struct BodyFrame: Equatable {
 
   /// - Parameter decodable: encodings that libcurl can undo.
   init(_ lines: [HTTPFields.Line], decodable: Set<String>) throws(Refusal) {
-    var lengths: [String] = []
+    var lengths: [Substring] = []
     var encodings: [String] = []
     var codings: [String] = []
     for line in lines {
+      // The length of the name rules out nearly every line at once.
       switch line.name.utf8.count {
       case 14 where line.name.lowercased() == "content-length":
         lengths += line.value.listMembers
       case 16 where line.name.lowercased() == "content-encoding":
-        encodings += line.value.listMembers.map { $0.lowercased() }
+        encodings += line.value.lowercased().listMembers.map(String.init)
       case 17 where line.name.lowercased() == "transfer-encoding":
-        codings += line.value.listMembers.map { $0.lowercased() }
+        codings += line.value.lowercased().listMembers.map(String.init)
       default: break
       }
     }
     guard codings.allSatisfy({ $0 == "chunked" || $0 == "identity" }) else {
       throw .nonsense("its transfer encoding is \"\(codings.joined(separator: ", "))\"")
     }
-    guard Set(lengths).count <= 1 else {
+    guard lengths.dropFirst().allSatisfy({ $0 == lengths[0] }) else {
       throw .nonsense("it declares the lengths \(lengths.joined(separator: " and "))")
     }
     encodings.removeAll { $0 == "identity" || $0 == "none" }
@@ -111,9 +135,16 @@ struct BodyFrame: Equatable {
 }
 
 extension String {
-  fileprivate var listMembers: [String] {
-    split(separator: ",").map { String(decoding: Array($0.utf8).trimmingBlanks, as: UTF8.self) }
-      .filter { !$0.isEmpty }
+  /// Of a comma-separated list, without blanks around them; empty ones are left out.
+  fileprivate var listMembers: [Substring] {
+    guard utf8.contains(UInt8(ascii: ",")) else { return isEmpty ? [] : [self[...]] }
+    return split(separator: ",").map { member in
+      let start = member.drop { $0 == " " || $0 == "\t" }
+      return start[
+        ..<(start.lastIndex { $0 != " " && $0 != "\t" }.map(start.index(after:)) ?? start.startIndex)
+      ]
+    }
+    .filter { !$0.isEmpty }
   }
 }
 

@@ -66,7 +66,7 @@ final class Transfer {
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var listedFields: [HTTPFields.Line] = []
   private var connectTimeout: Duration?
-  private var waitsForMultiplexing = false
+  private var offersHTTP2 = false
   let errorText: UnsafeMutablePointer<CChar>
 
   init(loop: TransferLoop) {
@@ -92,7 +92,7 @@ final class Transfer {
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_PROXY, "")  // else the environment's proxies count
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_ACCEPT_ENCODING, "identity")  // and what comes encoded all the same is decoded
@@ -123,13 +123,18 @@ final class Transfer {
       connectTimeout = request.connectTimeout
       set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))
     }
-    // One connection for many streams where HTTP/2 may be had; plain HTTP gains nothing by waiting.
-    if request.url.isSecure != waitsForMultiplexing {
-      waitsForMultiplexing = request.url.isSecure
-      set(CURLOPT_PIPEWAIT, request.url.isSecure ? 1 : 0)
-    }
+    offerHTTP2(request.url.isSecure)
     listFields(request.fields)
     prepare()
+  }
+
+  /// Over TLS, and then one connection for many streams, even if the first has to wait for its
+  /// handshake. Without TLS it would only make libcurl compare every connection with each request.
+  private func offerHTTP2(_ isOffered: Bool) {
+    guard isOffered != offersHTTP2 else { return }
+    offersHTTP2 = isOffered
+    set(CURLOPT_HTTP_VERSION, isOffered ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    set(CURLOPT_PIPEWAIT, isOffered ? 1 : 0)
   }
 
   /// For the same exchange: a connection that no other has opened.

@@ -32,6 +32,10 @@ package final class TransferEngine: Sendable {
 
   private let inbox = Inbox()
 
+  /// The transfer thread for tasks that only fetch and never block: between them and their exchanges
+  /// no thread is switched (`withTaskExecutorPreference`).
+  package var executor: any TaskExecutor { inbox }
+
   package convenience init(connections: Int) { self.init(Options(connections: connections)) }
 
   package init(_ options: Options) {
@@ -50,7 +54,8 @@ package final class TransferEngine: Sendable {
   package func perform(_ request: ExchangeRequest) async -> ExchangeReport {
     let cancellation = Cancellation()
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      // Unsafe is the name of the one without a check: an exchange ends exactly once.
+      await withUnsafeContinuation { continuation in
         let exchange = Exchange(request) { continuation.resume(returning: $0) }
         cancellation.willStart(exchange)
         if !inbox.post(.start(exchange)) { exchange.end(.unstarted(.cancelled)) }

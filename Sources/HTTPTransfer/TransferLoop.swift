@@ -73,6 +73,7 @@ final class TransferLoop {
     switch message {
     case .start(let exchange): waiting.append(exchange)
     case .cancel(let exchange): cancel(exchange)
+    case .run(let job): inbox.run(job)
     case .stop: isStopping = true
     }
   }
@@ -198,9 +199,7 @@ final class TransferLoop {
   }
 
   private func endEverything() {
-    for message in inbox.close() {
-      if case .start(let exchange) = message { waiting.append(exchange) }
-    }
+    for message in inbox.close() { read(message) }
     for transfer in Array(active.values) { abort(transfer, .cancelled) }
     while let exchange = waiting.removeFirst() { exchange.end(.unstarted(.cancelled)) }
   }
@@ -216,6 +215,10 @@ final class TransferLoop {
   // MARK: Preparation
 
   private func prepareThread() {
+    // libcurl frees and takes a buffer of 256 KiB for each exchange. Left to itself, malloc gives it
+    // back to the kernel each time, and the kernel clears it each time.
+    mallopt(M_MMAP_THRESHOLD, 4 << 20)
+    mallopt(M_TRIM_THRESHOLD, 16 << 20)
     // TLS writes with write(2): a peer that has gone would end the process by SIGPIPE.
     var signals = sigset_t()
     sigemptyset(&signals)

@@ -1,7 +1,8 @@
 // libcurl: the typed forms of its variadic calls, and the Linux event calls that its socket interface
-// is driven with.
+// is driven with; malloc's settings, for its buffers.
 #pragma once
 #include <curl/curl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
