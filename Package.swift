@@ -62,11 +62,12 @@ let package = Package(
     module("Hashing", ["CCrypto", "Vocabulary"]),
     module("DecoderWire", ["CUnix", "Vocabulary"]),
     module("LedgerCore", ["HTTPCaching", "Vocabulary"]),
-    module("HTTPTransfer", ["CCurl", "Hashing", "Threading", "Vocabulary"]),
+    module("HTTPTransfer", ["CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
 
     // stages
     module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),
-    module("Fetching", ["HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
+    module(
+      "Fetching", ["HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
     module("Storage", ["CFiles", "Hashing", "Threading", "Vocabulary"]),
     module("LedgerSQLite", ["CSQLite", "HTTPCaching", "LedgerCore", "Threading", "Vocabulary"]),
     module("DecoderPool", ["DecoderWire", "Threading", "Vocabulary"]),
@@ -75,8 +76,8 @@ let package = Package(
     module(
       "Pipeline",
       [
-        "DecoderPool", "Fetching", "HTTPCaching", "Hashing", "LedgerCore", "Manifests", "Storage",
-        "Threading", "Vocabulary",
+        "DecoderPool", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "LedgerCore",
+        "Manifests", "Storage", "Threading", "Vocabulary",
       ]),
     module("Reporting", ["HTTPCaching", "LedgerCore", "Pipeline", "Vocabulary"]),
 
@@ -95,18 +96,25 @@ let package = Package(
 
     // tests
     .target(
-      name: "TestSupport", dependencies: ["Vocabulary"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Threading", "Vocabulary"], path: "Tests/TestSupport",
       swiftSettings: strict),
     tests("VocabularyTests", ["Vocabulary"]),
     tests("HTTPCachingTests", ["HTTPCaching", "Vocabulary"]),
     tests("ManifestsTests", ["Hashing", "Manifests", "Vocabulary"]),
-    tests("FetchingTests", ["Fetching", "HTTPCaching", "HTTPTransfer", "Threading", "Vocabulary"]),
+    tests(
+      "FetchingTests",
+      ["Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
     tests("StorageTests", ["Hashing", "Storage", "Threading", "Vocabulary"]),
     tests(
       "LedgerTests",
-      ["HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading", "Vocabulary"]),
+      [
+        // CSQLite: these tests also play the foreign program that opens, locks or breaks the file
+        "CSQLite", "HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading",
+        "Vocabulary",
+      ]),
     tests(
-      "DecodingTests", ["DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
+      "DecodingTests",
+      ["CVips", "DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
     tests(
       "PipelineTests",
       ["HTTPCaching", "Hashing", "LedgerCore", "Pipeline", "Threading", "Vocabulary"]),

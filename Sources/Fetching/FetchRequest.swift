@@ -1,0 +1,74 @@
+import HTTPCaching
+import HTTPTransfer
+import Vocabulary
+
+/// One hop to fetch: its URL, and how.
+package struct FetchRequest: Sendable {
+  package var url: ItemURL
+  /// If-None-Match, If-Modified-Since: sent as they are.
+  package var conditions: HTTPFields
+  /// Resolved for the host already.
+  package var settings: NetworkSettings
+  /// Whether `settings.headers` that are credentials go along: to the item's own origin only.
+  package var sendsCredentials: Bool
+  /// Of the whole chain of redirects, on the sleeper's clock; nil: `settings.timeout` from now.
+  ///
+  /// Time spent waiting for the host's turn, for its Retry-After or for a backoff does not count: it is
+  /// added, and told as `waited`, so that the next hop's deadline can be moved as well.
+  package var deadline: Duration?
+  /// Called on the transfer thread, for each attempt anew, at the first body byte of a 200 or another
+  /// 2xx but 204, 205 and 206; at its end where such a body is empty. Keep it short.
+  package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
+
+  package init(
+    url: ItemURL, conditions: HTTPFields = HTTPFields(), settings: NetworkSettings,
+    sendsCredentials: Bool, deadline: Duration? = nil,
+    makeSink: @escaping @Sendable () throws(FailureRecord) -> any BodySink
+  ) {
+    self.url = url
+    self.conditions = conditions
+    self.settings = settings
+    self.sendsCredentials = sendsCredentials
+    self.deadline = deadline
+    self.makeSink = makeSink
+  }
+}
+
+/// A complete response, whatever its status.
+package struct FetchedResponse: Sendable {
+  package var status: Int
+  package var fields: HTTPFields
+  /// When the request left (RFC 9111 §4.2.3 `request_time`), of the attempt that was answered.
+  package var requestTime: Timestamp
+  /// When the response's head had come (`response_time`).
+  package var responseTime: Timestamp
+  /// As sent, for Vary; the values of credentials are replaced by their SHA-256.
+  package var requestFields: HTTPFields
+  package var hadAuthorization: Bool
+  /// Of a success; nil where the status has no body, or one that is of no use.
+  package var body: ReceivedBody?
+  /// Of a body that was dropped: its first bytes, at most 64.
+  package var firstBytes: [UInt8]
+  /// The peer that answered.
+  package var address: NetworkAddress?
+  /// Where the server asked to be left alone until then.
+  package var notBefore: Timestamp?
+  package var effort: FetchEffort
+
+  package var requests: Int { effort.requests }
+  package var bytesIn: Int { effort.bytesIn }
+}
+
+/// What one hop has cost, failed attempts included.
+package struct FetchEffort: Sendable, Hashable {
+  /// Tries, whether or not their request got as far as the wire.
+  package var attempts = 0
+  /// Requests that left.
+  package var requests = 0
+  /// Received on the wire after TLS, heads included.
+  package var bytesIn = 0
+  /// Spent waiting for the host's turn, for Retry-After and for backoff.
+  package var waited: Duration = .zero
+
+  package init() {}
+}

@@ -1,0 +1,170 @@
+// Fetching: what to ask, and when.
+//
+//   FetchRequest ──► Fetcher ──► HostGates: the host's turn (perHost, ratePerHost, Retry-After)
+//                       │            └─ HostGate decides, one plain value per host
+//                       ├──► TransferEngine: one attempt
+//                       │            └─ RetryTable: over, or again after Backoff or Retry-After
+//   FetchedResponse ◄───┘
+//   or FetchFailure: code, sentence, hint, disposition, what was seen
+//
+// One hop of a chain: redirects are the caller's. Runs in the caller's task; blocks no thread.
+// Between two attempts of one URL there is always the end of the first.
+
+import HTTPCaching
+import HTTPTransfer
+import Threading
+import Vocabulary
+
+/// Fetches single hops with attempts, backoff and manners.
+package final class Fetcher: Sendable {
+  private let engine: TransferEngine
+  private let gates: HostGates
+  private let requestFields = RequestFieldsCache()
+  private let sleeper: any Sleeper
+  private let clock: WallClock
+  private let jitter: @Sendable () -> Double
+
+  /// - Parameter jitter: 0 up to 1, asked once for each backoff.
+  package init(
+    engine: TransferEngine, sleeper: any Sleeper, clock: WallClock,
+    jitter: @escaping @Sendable () -> Double
+  ) {
+    self.engine = engine
+    self.gates = HostGates(sleeper: sleeper)
+    self.sleeper = sleeper
+    self.clock = clock
+    self.jitter = jitter
+  }
+
+  /// - Returns: any response that came whole, whatever its status; one that asks for another try
+  ///   (429, 503, …) only when the attempts are used up or its Retry-After is longer than a minute.
+  /// - Throws: faults of the network, broken or refused responses, limits; a cancelled task.
+  package func fetch(
+    _ request: FetchRequest
+  ) async throws(FetchFailure) -> FetchedResponse {
+    guard request.settings.proxy == nil else { throw .proxyUnsupported(request.url) }
+    let fields = try requestFields.fields(for: request)
+    var effort = FetchEffort()
+    let limit = request.deadline ?? sleeper.now + request.settings.timeout
+    while true {
+      try await waitForTurn(request, &effort)
+      let report = await attempt(request, fields, within: limit + effort.waited)
+      effort.count(report)
+      let verdict = judge(report, request, fields, effort, limit: limit + effort.waited)
+      gates.leave(request.url.host)  // after a hold that the response may have brought
+      switch verdict {
+      case .answer(let response): return response
+      case .failure(let failure): throw failure
+      case .againAfterHold: break  // the gate makes everybody wait
+      case .againAfterBackoff: try await backOff(request, &effort)
+      }
+    }
+  }
+
+  // MARK: One attempt
+
+  private func waitForTurn(
+    _ request: FetchRequest, _ effort: inout FetchEffort
+  ) async throws(FetchFailure) {
+    let start = sleeper.now
+    let admission = await gates.enter(
+      request.url.host, parallel: request.settings.perHost,
+      spacing: request.settings.startSpacing)
+    effort.waited += sleeper.now - start
+    switch admission {
+    case .started: break
+    case .cancelled: throw .cancelled(request.url, effort: effort)
+    case .postponed(let until):
+      throw .postponed(request.url, until: wallTime(of: until), effort: effort)
+    }
+  }
+
+  private func attempt(
+    _ request: FetchRequest, _ fields: RequestFields, within limit: Duration
+  ) async -> ExchangeReport {
+    let settings = request.settings
+    return await engine.perform(
+      ExchangeRequest(
+        url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
+        connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
+        timeout: min(settings.timeout, limit - sleeper.now), maxBytes: settings.maxBytes,
+        clock: clock, makeSink: request.makeSink))
+  }
+
+  // MARK: What follows
+
+  private enum Verdict {
+    case answer(FetchedResponse)
+    case failure(FetchFailure)
+    case againAfterBackoff
+    case againAfterHold
+  }
+
+  private func judge(
+    _ report: ExchangeReport, _ request: FetchRequest, _ fields: RequestFields,
+    _ effort: FetchEffort, limit: Duration
+  ) -> Verdict {
+    let isLast = effort.attempts >= request.settings.attempts
+    guard let fault = report.fault else {
+      return judge(
+        FetchedResponse(report, fields, effort: effort), of: request.url.host, isLast: isLast)
+    }
+    if RetryTable.isRetriedWithinRun(fault), !isLast, sleeper.now < limit {
+      return .againAfterBackoff
+    }
+    return .failure(FetchFailure(fault, of: request.url, report: report, effort: effort))
+  }
+
+  private func judge(
+    _ response: FetchedResponse, of host: String, isLast: Bool
+  ) -> Verdict {
+    guard RetryTable.retriedStatuses.contains(response.status) else { return .answer(response) }
+    let now = Timestamp(milliseconds: clock.milliseconds())
+    guard let time = retryAfter(response.fields, now: now), time > now else {
+      return isLast ? .answer(response) : .againAfterBackoff
+    }
+    gates.hold(host, until: sleeper.now + (time - now))
+    guard isLast || time - now > HostGate.longestWait else { return .againAfterHold }
+    var response = response
+    response.notBefore = time
+    return .answer(response)
+  }
+
+  private func backOff(
+    _ request: FetchRequest, _ effort: inout FetchEffort
+  ) async throws(FetchFailure) {
+    let settings = request.settings
+    let backoff = Backoff(initial: settings.backoffInitial, max: settings.backoffMax)
+    let wait = backoff.wait(after: effort.attempts, jitter: jitter())
+    let start = sleeper.now
+    do throws(CancellationError) {
+      try await sleeper.sleep(until: start + wait)
+    } catch {
+      throw .cancelled(request.url, effort: effort)
+    }
+    effort.waited += sleeper.now - start
+  }
+
+  private func wallTime(of time: Duration) -> Timestamp {
+    Timestamp(milliseconds: clock.milliseconds()) + (time - sleeper.now)
+  }
+}
+
+extension FetchEffort {
+  fileprivate mutating func count(_ report: ExchangeReport) {
+    attempts += 1
+    requests += report.requestTime == nil ? 0 : 1
+    bytesIn += report.bytesIn
+  }
+}
+
+extension FetchedResponse {
+  /// - Parameter report: of an exchange without fault: it has a head.
+  fileprivate init(_ report: ExchangeReport, _ sent: RequestFields, effort: FetchEffort) {
+    self.init(
+      status: report.status!, fields: report.fields, requestTime: report.requestTime!,
+      responseTime: report.responseTime!, requestFields: sent.kept,
+      hadAuthorization: sent.hasAuthorization, body: report.body, firstBytes: report.firstBytes,
+      address: report.address, notBefore: nil, effort: effort)
+  }
+}

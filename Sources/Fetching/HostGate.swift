@@ -1,0 +1,104 @@
+import Vocabulary
+
+/// Who may start a transfer to one host, and when. Plain values: it decides, others act.
+///
+/// Transfers wait in one line and start in order of arrival: at most so many at a time, their starts
+/// spaced by the rate, none before a time that the host has asked for.
+struct HostGate {
+  /// A transfer's place in the line.
+  struct Ticket: Hashable {
+    let number: UInt64
+    /// Transfers to the host at a time.
+    let parallel: Int
+    /// Between two starts; zero: no limit.
+    let spacing: Duration
+  }
+
+  /// What follows from a change, to be done outside the lock.
+  struct Outcome: Equatable {
+    /// These start now.
+    var started: [Ticket] = []
+    /// These are not to wait for it: the host wants no request before then.
+    var postponed: [Ticket] = []
+    /// Look again at this time, on the sleeper's clock.
+    var lookAt: Duration?
+  }
+
+  /// A longer wait is not spent within a run: the items return to the queue.
+  static let longestWait: Duration = .seconds(60)
+
+  private(set) var active = 0
+  private var line: [Ticket] = []
+  private var nextStart: Duration = .zero
+  private(set) var heldUntil: Duration = .zero
+
+  enum FirstLook {
+    case start, postpone, wait
+  }
+
+  /// For a transfer that need not wait; one that has to is not in line yet.
+  mutating func enterIfFirst(_ ticket: Ticket, at now: Duration) -> FirstLook {
+    guard line.isEmpty else { return .wait }
+    let outcome = enter(ticket, at: now)
+    line = []
+    if !outcome.started.isEmpty { return .start }
+    return outcome.postponed.isEmpty ? .wait : .postpone
+  }
+
+  mutating func enter(_ ticket: Ticket, at now: Duration) -> Outcome {
+    line.append(ticket)
+    return proceed(at: now)
+  }
+
+  mutating func leave(at now: Duration) -> Outcome {
+    active -= 1
+    return proceed(at: now)
+  }
+
+  /// No start before that time (Retry-After). An earlier hold does not shorten a later one.
+  mutating func hold(until time: Duration, at now: Duration) -> Outcome {
+    heldUntil = max(heldUntil, time)
+    return proceed(at: now)
+  }
+
+  /// - Returns: whether the ticket was waiting.
+  mutating func giveUp(_ number: UInt64) -> Bool {
+    guard let index = line.firstIndex(where: { $0.number == number }) else { return false }
+    line.remove(at: index)
+    return true
+  }
+
+  mutating func proceed(at now: Duration) -> Outcome {
+    var outcome = Outcome()
+    if heldUntil - now > Self.longestWait {
+      outcome.postponed = line
+      line = []
+      return outcome
+    }
+    while let first = line.first, active < first.parallel {
+      let earliest = max(heldUntil, first.spacing > .zero ? nextStart : .zero)
+      guard earliest <= now else {
+        outcome.lookAt = earliest
+        break
+      }
+      line.removeFirst()
+      active += 1
+      nextStart = now + first.spacing
+      outcome.started.append(first)
+    }
+    return outcome
+  }
+
+  /// Nothing would be lost by forgetting this host.
+  func isIdle(at now: Duration) -> Bool {
+    active == 0 && line.isEmpty && heldUntil <= now && nextStart <= now
+  }
+}
+
+extension NetworkSettings {
+  /// Between two request starts to one host.
+  var startSpacing: Duration {
+    guard let rate = ratePerHost, rate.count > 0 else { return .zero }
+    return rate.per / rate.count
+  }
+}

@@ -1,0 +1,150 @@
+import Synchronization
+import Threading
+import Vocabulary
+
+/// Every host's gate, and the tasks that wait at them. Decides under its lock, resumes outside.
+final class HostGates: Sendable {
+  enum Admission: Equatable {
+    case started
+    case cancelled
+    /// The host wants no request before this time, on the sleeper's clock.
+    case postponed(until: Duration)
+  }
+
+  fileprivate struct Host {
+    var gate = HostGate()
+    /// When a timer will look at it.
+    var timerAt: Duration?
+  }
+
+  fileprivate struct State {
+    var hosts: [String: Host] = [:]
+    var waiters: [UInt64: CheckedContinuation<Admission, Never>] = [:]
+    var lastTicket: UInt64 = 0
+    /// Idle hosts are forgotten when there are this many.
+    var sweepAt = 1024
+  }
+
+  /// Continuations to resume and a timer to set, once the lock is free.
+  fileprivate struct Actions {
+    var resumptions: [(CheckedContinuation<Admission, Never>, Admission)] = []
+    var timerAt: Duration?
+    /// Of the ticket that has just entered, where it need not wait.
+    var immediate: Admission?
+  }
+
+  private let state = Mutex(State())
+  private let sleeper: any Sleeper
+
+  init(sleeper: any Sleeper) { self.sleeper = sleeper }
+
+  /// Returns when the transfer may start; then `leave` has to follow.
+  func enter(_ host: String, parallel: Int, spacing: Duration) async -> Admission {
+    let now = sleeper.now
+    let (ticket, admission) = state.withLock { state in
+      state.lastTicket += 1
+      let ticket = HostGate.Ticket(
+        number: state.lastTicket, parallel: max(1, parallel), spacing: spacing)
+      return (ticket, state.enterWithoutWaiting(host, ticket, at: now))
+    }
+    if let admission { return admission }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        change(host) { state, now in
+          state.waiters[ticket.number] = continuation
+          return state.hosts[host, default: Host()].gate.enter(ticket, at: now)
+        }
+        // The handler may have run before the ticket was in line.
+        if Task.isCancelled { cancel(host, ticket) }
+      }
+    } onCancel: {
+      cancel(host, ticket)
+    }
+  }
+
+  func leave(_ host: String) {
+    change(host) { state, now in state.hosts[host]?.gate.leave(at: now) }
+  }
+
+  /// The host has asked for no request before that time, on the sleeper's clock.
+  func hold(_ host: String, until time: Duration) {
+    change(host) { state, now in
+      state.hosts[host, default: Host()].gate.hold(until: time, at: now)
+    }
+  }
+
+  private func cancel(_ host: String, _ ticket: HostGate.Ticket) {
+    let continuation = state.withLock { state -> CheckedContinuation<Admission, Never>? in
+      guard state.hosts[host]?.gate.giveUp(ticket.number) == true else { return nil }
+      return state.waiters.removeValue(forKey: ticket.number)
+    }
+    continuation?.resume(returning: .cancelled)
+    // It may have been the first in line, and the next may start under other settings.
+    change(host) { state, now in state.hosts[host]?.gate.proceed(at: now) }
+  }
+
+  private func change(_ host: String, _ decide: (inout State, Duration) -> HostGate.Outcome?) {
+    let now = sleeper.now
+    let actions = state.withLock { state -> Actions in
+      guard let outcome = decide(&state, now) else { return Actions() }
+      return state.actions(for: outcome, host, at: now)
+    }
+    for (continuation, admission) in actions.resumptions {
+      continuation.resume(returning: admission)
+    }
+    if let time = actions.timerAt { look(at: host, at: time) }
+  }
+
+  private func look(at host: String, at time: Duration) {
+    Task { [weak self, sleeper] in
+      try? await sleeper.sleep(until: time)  // nobody cancels it
+      self?.change(host) { state, now in
+        state.hosts[host]?.timerAt = nil
+        return state.hosts[host]?.gate.proceed(at: now)
+      }
+    }
+  }
+}
+
+extension HostGates.State {
+  /// The short way, without a continuation. Nil: the ticket has to wait in line.
+  fileprivate mutating func enterWithoutWaiting(
+    _ host: String, _ ticket: HostGate.Ticket, at now: Duration
+  ) -> HostGates.Admission? {
+    switch hosts[host, default: HostGates.Host()].gate.enterIfFirst(ticket, at: now) {
+    case .start: .started
+    case .postpone: .postponed(until: hosts[host]!.gate.heldUntil)
+    case .wait: nil
+    }
+  }
+
+  fileprivate mutating func actions(
+    for outcome: HostGate.Outcome, _ host: String, at now: Duration
+  ) -> HostGates.Actions {
+    var actions = HostGates.Actions()
+    for ticket in outcome.started {
+      guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
+      actions.resumptions.append((waiter, .started))
+    }
+    for ticket in outcome.postponed {
+      guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
+      actions.resumptions.append((waiter, .postponed(until: hosts[host]!.gate.heldUntil)))
+    }
+    if let time = outcome.lookAt, time < hosts[host]?.timerAt ?? .seconds(Int64.max) {
+      hosts[host]?.timerAt = time
+      actions.timerAt = time
+    }
+    if let known = hosts[host], known.timerAt == nil, known.gate.isIdle(at: now) {
+      hosts[host] = nil
+    }
+    sweep(at: now)
+    return actions
+  }
+
+  /// Hosts whose rate left a time behind are idle only later.
+  private mutating func sweep(at now: Duration) {
+    guard hosts.count >= sweepAt else { return }
+    hosts = hosts.filter { $0.value.timerAt != nil || !$0.value.gate.isIdle(at: now) }
+    sweepAt = max(1024, hosts.count * 2)
+  }
+}

@@ -1,0 +1,104 @@
+import HTTPCaching
+import Hashing
+import Synchronization
+import Threading
+import Vocabulary
+
+/// Takes the bytes of one body. Called on the transfer thread only, one call after another.
+package protocol BodySink: AnyObject, Sendable {
+  /// - Parameter bytes: decoded, valid during the call only.
+  /// - Throws: what ends the exchange, such as `disk-full`; it is passed on as it is.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(FailureRecord)
+}
+
+/// One GET as it goes out, with its limits.
+package struct ExchangeRequest: Sendable {
+  package var url: ItemURL
+  /// Sent as they are, in this order; libcurl adds Host and `Accept-Encoding: identity`.
+  package var fields: [HTTPFields.Line]
+  package var guarding: AddressGuard
+  /// Name look-up, connection and TLS.
+  package var connectTimeout: Duration
+  /// No byte for this long once connected.
+  package var idleTimeout: Duration
+  /// From the moment the exchange gets its place on the transfer thread.
+  package var timeout: Duration
+  /// Of the body after content decoding.
+  package var maxBytes: Int
+  package var clock: WallClock
+  /// Called on the transfer thread, once, at the first body byte of a success (2xx but 204, 205 and
+  /// 206), or at its end where the body is empty. Other bodies are dropped.
+  package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
+
+  package init(
+    url: ItemURL, fields: [HTTPFields.Line] = [], guarding: AddressGuard = AddressGuard(),
+    connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(15),
+    timeout: Duration = .seconds(60), maxBytes: Int = 64 << 20, clock: WallClock = .system,
+    makeSink: @escaping @Sendable () throws(FailureRecord) -> any BodySink
+  ) {
+    self.url = url
+    self.fields = fields
+    self.guarding = guarding
+    self.connectTimeout = connectTimeout
+    self.idleTimeout = idleTimeout
+    self.timeout = timeout
+    self.maxBytes = maxBytes
+    self.clock = clock
+    self.makeSink = makeSink
+  }
+}
+
+/// A body that came whole.
+package struct ReceivedBody: Sendable {
+  /// Of the decoded bytes.
+  package let digest: Digest
+  /// Decoded.
+  package let bytes: Int
+  package let sink: any BodySink
+}
+
+/// What was seen of one exchange, however it ended.
+package struct ExchangeReport: Sendable {
+  /// Nil: the response came whole.
+  package var fault: TransferFault?
+  /// Nil where no response's head came.
+  package var status: Int?
+  package var fields = HTTPFields()
+  /// When the request left; nil where it did not.
+  package var requestTime: Timestamp?
+  /// When the response's head had come.
+  package var responseTime: Timestamp?
+  /// Of the peer that was asked.
+  package var address: NetworkAddress?
+  /// Of a success that came whole.
+  package var body: ReceivedBody?
+  /// The body's first bytes, at most 64: they tell what it is.
+  package var firstBytes: [UInt8] = []
+  /// Decoded bytes of the body so far.
+  package var bodyBytes = 0
+  /// On the wire after TLS, head included.
+  package var bytesIn = 0
+
+  package init() {}
+
+  static func unstarted(_ fault: TransferFault) -> ExchangeReport {
+    var report = ExchangeReport()
+    report.fault = fault
+    return report
+  }
+}
+
+/// One exchange on its way: what crosses between a task and the transfer thread.
+final class Exchange: Sendable {
+  let request: ExchangeRequest
+  let isCancelled = Atomic(false)
+  private let onEnd: @Sendable (ExchangeReport) -> Void
+
+  /// - Parameter onEnd: called exactly once, on the transfer thread.
+  init(_ request: ExchangeRequest, onEnd: @escaping @Sendable (ExchangeReport) -> Void) {
+    self.request = request
+    self.onEnd = onEnd
+  }
+
+  func end(_ report: ExchangeReport) { onEnd(report) }
+}

@@ -1,0 +1,208 @@
+import CCurl
+import Glibc
+import HTTPCaching
+import Hashing
+import Threading
+import Vocabulary
+
+/// What libcurl calls while it works, always on the transfer thread.
+extension Transfer {
+  func setCallbacks() {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    tw_easy_set_pointer(easy, CURLOPT_PRIVATE, me)
+
+    tw_easy_set_pointer(easy, CURLOPT_OPENSOCKETDATA, me)
+    tw_easy_set_open_socket(easy) { me, _, address in
+      Transfer.of(me).openSocket(address!)
+    }
+    // Connections outlive the exchange that opened them: the loop closes them, not the transfer.
+    tw_easy_set_pointer(
+      easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(loop).toOpaque())
+    tw_easy_set_close_socket(easy) { loop, socket in
+      TransferLoop.of(loop).sockets.close(socket)
+      return 0
+    }
+    tw_easy_set_pointer(easy, CURLOPT_PREREQDATA, me)
+    tw_easy_set_before_request(easy) { me, peer, _, _, _ in
+      Transfer.of(me).mayAsk(peer!) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+    tw_easy_set_pointer(easy, CURLOPT_HEADERDATA, me)
+    tw_easy_set_write(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
+      let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      return Transfer.of(me).takeHeadLine(line) ? line.count : 0
+    }
+    tw_easy_set_pointer(easy, CURLOPT_WRITEDATA, me)
+    tw_easy_set_write(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
+      let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      return Transfer.of(me).takeBody(piece) ? piece.count : 0
+    }
+  }
+
+  static func of(_ pointer: UnsafeMutableRawPointer?) -> Transfer {
+    Unmanaged<Transfer>.fromOpaque(pointer!).takeUnretainedValue()
+  }
+
+  // MARK: Connecting
+
+  /// - Returns: the socket, or -1, which makes libcurl try the host's next address.
+  private func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> CInt {
+    loop.hasNewSockets = true
+    guard let exchange, let address = NetworkAddress(target) else { return -1 }
+    if let kind = exchange.request.guarding.refusal(of: address) {
+      if refused == nil { refused = (address, kind) }
+      return -1
+    }
+    let type = target.pointee.socktype | CInt(SOCK_CLOEXEC.rawValue)
+    let socket = Glibc.socket(target.pointee.family, type, target.pointee.protocol)
+    guard socket >= 0 else { return -1 }
+    hasOpenedSocket = true
+    loop.sockets.opened(socket)
+    return socket
+  }
+
+  /// The guard's second look: a connection that is reused was checked under the allow list of whoever
+  /// opened it, and the socket callback is not asked again.
+  private func mayAsk(_ peerText: UnsafeMutablePointer<CChar>) -> Bool {
+    guard let exchange else { return false }
+    notePeer(peerText)
+    guard let peer else {
+      verdict = .failed(.connection("the peer's address is unknown"))
+      return false
+    }
+    if let kind = exchange.request.guarding.refusal(of: peer) {
+      verdict = hasOwnConnection ? .failed(.blocked(peer, kind: kind)) : .wantsOwnConnection
+      return false
+    }
+    report.address = peer
+    report.requestTime = Timestamp(milliseconds: exchange.request.clock.milliseconds())
+    phase = .waiting
+    lastByteAt = loop.now
+    loop.note(deadline: deadline)
+    return true
+  }
+
+  private func notePeer(_ text: UnsafeMutablePointer<CChar>) {
+    let isKnown = peerText.withUnsafeBufferPointer { known in
+      known.count > 0 && strcmp(known.baseAddress!, text) == 0
+    }
+    guard !isKnown else { return }
+    peerText = Array(UnsafeBufferPointer(start: text, count: strlen(text) + 1))
+    let name = String(cString: text)
+    // A link-local peer carries its zone.
+    peer = NetworkAddress(name.prefix { $0 != "%" })
+  }
+
+  // MARK: Receiving
+
+  private func takeHeadLine(_ line: UnsafeRawBufferPointer) -> Bool {
+    lastByteAt = loop.now
+    switch head.take(line) {
+    case .more: return true
+    case .nonsense(let why): return fail(.nonsense(why))
+    case .complete: return takeWholeHead()
+    }
+  }
+
+  private func takeWholeHead() -> Bool {
+    if let clock = exchange?.request.clock {
+      report.responseTime = Timestamp(milliseconds: clock.milliseconds())
+    }
+    guard head.hasWantedBody else {
+      phase = .dropping
+      return true
+    }
+    phase = .receiving
+    do throws(BodyFrame.Refusal) {
+      let frame = try BodyFrame(head.lines, decodable: loop.decodableEncodings)
+      declaredLength = frame.length
+      if let length = frame.length, let limit = exchange?.request.maxBytes, !frame.isEncoded,
+        length > limit
+      {
+        return fail(.tooLarge(limit: limit, declared: length))
+      }
+    } catch {
+      switch error {
+      case .nonsense(let why): return fail(.nonsense(why))
+      case .encoding(let name): return fail(.encoding(name))
+      }
+    }
+    return true
+  }
+
+  private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+    lastByteAt = loop.now
+    keepFirst(of: piece)
+    report.bodyBytes += piece.count
+    guard phase == .receiving else {
+      if report.bodyBytes <= Self.droppedBytesLimit { return true }
+      verdict = .enough
+      return false
+    }
+    guard let request = exchange?.request else { return false }
+    guard report.bodyBytes <= request.maxBytes else {
+      return fail(.tooLarge(limit: request.maxBytes, declared: nil))
+    }
+    do throws(FailureRecord) {
+      let sink = try openSink()
+      hash.update(piece)
+      hasHashed = true
+      try sink.write(piece)
+      return true
+    } catch {
+      return fail(.sink(error))
+    }
+  }
+
+  private func openSink() throws(FailureRecord) -> any BodySink {
+    if let sink { return sink }
+    let opened = try exchange!.request.makeSink()
+    sink = opened
+    return opened
+  }
+
+  private func keepFirst(of piece: UnsafeRawBufferPointer) {
+    let missing = Self.keptFirstBytes - report.firstBytes.count
+    if missing > 0 { report.firstBytes.append(contentsOf: piece.prefix(missing)) }
+  }
+
+  private func fail(_ fault: TransferFault) -> Bool {
+    verdict = .failed(fault)
+    return false
+  }
+
+  /// The body is whole.
+  func sealBody() -> TransferFault? {
+    guard phase == .receiving else { return nil }
+    do throws(FailureRecord) {
+      let sink = try openSink()
+      hasHashed = false
+      report.body = ReceivedBody(digest: hash.finish(), bytes: report.bodyBytes, sink: sink)
+      return nil
+    } catch {
+      return .sink(error)
+    }
+  }
+}
+
+extension ResponseHead {
+  /// Successes that carry what was asked for. A 206 was not asked for, 204 and 205 have no body.
+  var hasWantedBody: Bool {
+    (200..<300).contains(status) && status != 204 && status != 205 && status != 206
+  }
+}
+
+extension NetworkAddress {
+  fileprivate init?(_ target: UnsafeMutablePointer<curl_sockaddr>) {
+    let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
+    let raw = UnsafeRawPointer(target) + offset
+    switch target.pointee.family {
+    case AF_INET:
+      let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr
+      self.init(bytes: withUnsafeBytes(of: address) { Array($0) })
+    case AF_INET6:
+      let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+      self.init(bytes: withUnsafeBytes(of: address) { Array($0) })
+    default: return nil
+    }
+  }
+}

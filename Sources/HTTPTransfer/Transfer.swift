@@ -1,0 +1,215 @@
+import CCurl
+import HTTPCaching
+import Hashing
+import Vocabulary
+
+/// An easy handle and the exchange that it carries at the moment. Lives on the transfer thread, and
+/// goes from one exchange to the next with its buffers, its hash and its options.
+final class Transfer {
+  typealias EasyHandle = UnsafeMutableRawPointer
+
+  enum Phase {
+    /// Looking up the name, connecting, shaking hands.
+    case connecting
+    /// The request has left.
+    case waiting
+    /// The body goes to the sink.
+    case receiving
+    /// The body is of no use: all but its first bytes are dropped.
+    case dropping
+  }
+
+  /// What a callback decided before libcurl reports the end.
+  enum Verdict {
+    case failed(TransferFault)
+    /// Enough was seen of a body that is dropped.
+    case enough
+    /// A connection opened under another allow list: once more on a new one.
+    case wantsOwnConnection
+  }
+
+  /// Of bodies that are dropped, so that a small one leaves its connection usable.
+  static let droppedBytesLimit = 64 << 10
+  static let keptFirstBytes = 64
+
+  let easy: EasyHandle
+  // The loop owns its transfers and outlives them.
+  unowned let loop: TransferLoop
+
+  var exchange: Exchange?
+  var phase = Phase.connecting
+  var verdict: Verdict?
+  var head = ResponseHead()
+  var report = ExchangeReport()
+  var declaredLength: Int?
+  var sink: (any BodySink)?
+  let hash = SHA256()
+  var hasHashed = false
+
+  // On the loop's clock, in milliseconds.
+  var startedAt: Int64 = 0
+  var lastByteAt: Int64 = 0
+  /// The wire's byte count when it was last looked at: it moves even while a decoder holds its output
+  /// back.
+  var lastWireBytes = 0
+
+  /// The first address that the guard refused, and its kind.
+  var refused: (address: NetworkAddress, kind: String)?
+  var hasOpenedSocket = false
+  var hasOwnConnection = false
+
+  /// The peer's address in libcurl's words and in ours, kept from one exchange to the next: most
+  /// go to the same one.
+  var peerText: [CChar] = []
+  var peer: NetworkAddress?
+
+  private var fieldList: UnsafeMutablePointer<curl_slist>?
+  private var listedFields: [HTTPFields.Line] = []
+  private var connectTimeout: Duration?
+  private var offersHTTP2 = false
+  let errorText: UnsafeMutablePointer<CChar>
+
+  init(loop: TransferLoop) {
+    self.loop = loop
+    easy = curl_easy_init()!
+    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    setConstantOptions()
+    setCallbacks()
+  }
+
+  deinit {
+    curl_easy_cleanup(easy)
+    curl_slist_free_all(fieldList)
+    errorText.deallocate()
+  }
+
+  private func setConstantOptions() {
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_PATH_AS_IS, 1)
+    set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_PROXY, "")  // else the environment's proxies count
+    set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    set(CURLOPT_SSL_VERIFYPEER, 1)
+    set(CURLOPT_SSL_VERIFYHOST, 2)
+    set(CURLOPT_ACCEPT_ENCODING, "identity")  // and what comes encoded all the same is decoded
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    set(CURLOPT_BUFFERSIZE, 256 << 10)
+    // A look-up that hangs must not hold up the thread when its exchange is given up.
+    set(CURLOPT_QUICK_EXIT, 1)
+    if let file = loop.options.caFile { set(CURLOPT_CAINFO, file) }
+    tw_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    if let names = loop.fixedNames { tw_easy_set_pointer(easy, CURLOPT_RESOLVE, names) }
+  }
+
+  private func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
+  private func set(_ option: CURLoption, _ value: String) { tw_easy_set_text(easy, option, value) }
+
+  // MARK: From one exchange to the next
+
+  func begin(_ exchange: Exchange) {
+    self.exchange = exchange
+    report = ExchangeReport()
+    startedAt = loop.now
+    setOwnConnection(false)
+    let request = exchange.request
+    set(CURLOPT_URL, request.url.unredactedText)
+    // The parser's own idea of the path never reaches the wire.
+    set(CURLOPT_REQUEST_TARGET, String(request.url.target))
+    if request.connectTimeout != connectTimeout {
+      connectTimeout = request.connectTimeout
+      set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))
+    }
+    offerHTTP2(request.url.isSecure)
+    listFields(request.fields)
+    prepare()
+  }
+
+  /// Over TLS, and then one connection for many streams, even if the first has to wait for its
+  /// handshake. Without TLS it would only make libcurl compare every connection with each request.
+  private func offerHTTP2(_ isOffered: Bool) {
+    guard isOffered != offersHTTP2 else { return }
+    offersHTTP2 = isOffered
+    set(CURLOPT_HTTP_VERSION, isOffered ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    set(CURLOPT_PIPEWAIT, isOffered ? 1 : 0)
+  }
+
+  /// For the same exchange: a connection that no other has opened.
+  func beginAgainOnOwnConnection() {
+    setOwnConnection(true)
+    prepare()
+  }
+
+  private func setOwnConnection(_ isOwn: Bool) {
+    guard isOwn != hasOwnConnection else { return }
+    hasOwnConnection = isOwn
+    set(CURLOPT_FRESH_CONNECT, isOwn ? 1 : 0)
+  }
+
+  private func prepare() {
+    phase = .connecting
+    verdict = nil
+    head.reset()
+    declaredLength = nil
+    sink = nil
+    refused = nil
+    hasOpenedSocket = false
+    lastByteAt = loop.now
+    lastWireBytes = 0
+    errorText[0] = 0
+    if hasHashed {
+      _ = hash.finish()
+      hasHashed = false
+    }
+  }
+
+  private func listFields(_ fields: [HTTPFields.Line]) {
+    guard fields != listedFields || fieldList == nil else { return }
+    curl_slist_free_all(fieldList)
+    fieldList = nil
+    for field in fields {
+      // libcurl's spelling of a field with an empty value.
+      let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+      fieldList = curl_slist_append(fieldList, line)
+    }
+    listedFields = fields
+    tw_easy_set_pointer(easy, CURLOPT_HTTPHEADER, fieldList)
+  }
+
+  /// Hands out what was seen, and forgets it.
+  func takeReport(fault: TransferFault?) -> ExchangeReport {
+    report.fault = fault
+    if head.isComplete {
+      report.status = head.status
+      report.fields = HTTPFields(head.lines)
+    }
+    report.bytesIn = wireBytes + headBytes
+    defer {
+      report = ExchangeReport()
+      sink = nil
+      exchange = nil
+    }
+    return report
+  }
+
+  /// Of the body so far, before content decoding.
+  var wireBytes: Int {
+    var count: curl_off_t = 0
+    tw_easy_get_size(easy, CURLINFO_SIZE_DOWNLOAD_T, &count)
+    return Int(count)
+  }
+
+  private var headBytes: Int {
+    var count = 0
+    tw_easy_get_long(easy, CURLINFO_HEADER_SIZE, &count)
+    return count
+  }
+}
+
+extension Duration {
+  /// For the loop and libcurl: at least 1, at most a day.
+  var clampedMilliseconds: Int64 { min(max(wholeMilliseconds, 1), 86_400_000) }
+}

@@ -1,0 +1,94 @@
+// HTTPTransfer: one HTTP exchange, no redirect, no retry.
+//
+//   ExchangeRequest ──► TransferEngine ──► Inbox ══► TransferLoop, on a thread of its own:
+//                                                    the multi handle, every easy handle, every
+//                                                    socket; bodies hashed and written to sinks
+//   ExchangeReport  ◄── the task resumes ◄══════════ Exchange.end
+//
+// What comes in: a URL, fields, limits. What goes out: what was seen, and why it was not whole.
+// AddressGuard is asked when a socket is opened and before each request on a connection that is
+// reused. Deadlines are the loop's own; libcurl never has the last word on time.
+
+import Synchronization
+import Threading
+import Vocabulary
+
+/// Makes exchanges, so many at a time, on one thread that it owns.
+package final class TransferEngine: Sendable {
+  package struct Options: Sendable {
+    /// Exchanges under way at a time, and connections kept for later ones.
+    package var connections: Int
+    /// A file of certificates in PEM form that stand in for the system's store.
+    package var caFile: String?
+    /// Answers that come before the resolver's: `name:port:address[,address]`.
+    package var fixedNames: [String]
+
+    package init(connections: Int, caFile: String? = nil, fixedNames: [String] = []) {
+      self.connections = max(1, connections)
+      self.caFile = caFile
+      self.fixedNames = fixedNames
+    }
+  }
+
+  private let inbox = Inbox()
+
+  /// The transfer thread for tasks that only fetch and never block: between them and their exchanges
+  /// no thread is switched (`withTaskExecutorPreference`).
+  package var executor: any TaskExecutor { inbox }
+
+  package convenience init(connections: Int) { self.init(Options(connections: connections)) }
+
+  package init(_ options: Options) {
+    _ = OwnedThread(name: "transfers") { [inbox] in
+      TransferLoop(inbox: inbox, options: options).run()
+    }
+  }
+
+  deinit { stop() }
+
+  /// Ends every exchange as cancelled, closes the connections and ends the thread.
+  package func stop() { _ = inbox.post(.stop) }
+
+  /// Waits in order of arrival for a free place, then makes the exchange. Cancelling the task aborts
+  /// it wherever it stands.
+  package func perform(_ request: ExchangeRequest) async -> ExchangeReport {
+    let cancellation = Cancellation()
+    return await withTaskCancellationHandler {
+      // Unsafe is the name of the one without a check: an exchange ends exactly once.
+      await withUnsafeContinuation { continuation in
+        let exchange = Exchange(request) { continuation.resume(returning: $0) }
+        cancellation.willStart(exchange)
+        if !inbox.post(.start(exchange)) { exchange.end(.unstarted(.cancelled)) }
+      }
+    } onCancel: {
+      if let exchange = cancellation.cancel() { _ = inbox.post(.cancel(exchange)) }
+    }
+  }
+}
+
+/// Joins a task's cancellation to its exchange, whichever comes first.
+private final class Cancellation: Sendable {
+  private struct State {
+    var exchange: Exchange?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+
+  func willStart(_ exchange: Exchange) {
+    let isCancelled = state.withLock { state in
+      state.exchange = exchange
+      return state.isCancelled
+    }
+    if isCancelled { exchange.isCancelled.store(true, ordering: .relaxed) }
+  }
+
+  /// - Returns: the exchange, where it may be on its way.
+  func cancel() -> Exchange? {
+    state.withLock { state in
+      state.isCancelled = true
+      state.exchange?.isCancelled.store(true, ordering: .relaxed)
+      return state.exchange
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Vocabulary
+
+/// Why an exchange did not end with a whole response. Facts only: `Fetching` words them and decides
+/// what follows.
+package enum TransferFault: Error, Sendable, Hashable {
+  /// Every address of the host is refused; one of them, and its kind.
+  case blocked(NetworkAddress, kind: String)
+  /// The name has no address, or no answer came in time.
+  case nameLookup(String)
+  /// No connection, or it broke before the response's first byte.
+  case connection(String)
+  /// The handshake failed.
+  case handshake(String)
+  /// The certificate is not one to trust.
+  case certificate(String)
+  case timeout(Limit)
+  /// The response broke off: bytes of the body on the wire, and how many it had declared.
+  case truncated(bytes: Int, declared: Int?, String)
+  /// More than `maxBytes`; `declared` where Content-Length said so beforehand.
+  case tooLarge(limit: Int, declared: Int?)
+  /// Not HTTP, or HTTP that contradicts itself.
+  case nonsense(String)
+  /// A Content-Encoding that is unknown, or more than one.
+  case encoding(String)
+  /// What the sink threw.
+  case sink(FailureRecord)
+  case cancelled
+
+  package enum Limit: Sendable, Hashable {
+    case connect(Duration)
+    case idle(Duration)
+    case whole(Duration)
+  }
+}

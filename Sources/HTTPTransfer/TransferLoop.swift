@@ -1,0 +1,310 @@
+import CCurl
+import Glibc
+import Synchronization
+import Vocabulary
+
+/// The transfer thread's own: the multi handle, every easy handle, every socket. Nothing here is
+/// touched by another thread.
+final class TransferLoop {
+  let options: TransferEngine.Options
+  private let inbox: Inbox
+  private let multi: UnsafeMutableRawPointer
+  var sockets = SocketSet()
+  /// Monotonic, in milliseconds; one reading for a turn of the loop.
+  private(set) var now = TransferLoop.monotonicMilliseconds()
+  let fixedNames: UnsafeMutablePointer<curl_slist>?
+  let decodableEncodings: Set<String>
+
+  private var isStopping = false
+  /// In order of arrival, until a place is free.
+  private var waiting = ExchangeQueue()
+  private var active: [ObjectIdentifier: Transfer] = [:]
+  private var idle: [Transfer] = []
+  /// When libcurl wants to be called without an event.
+  private var timerAt: Int64?
+  /// No active transfer is overdue before this.
+  private var nextDeadline = Int64.max
+  /// Since every transfer was looked at last.
+  var hasNewSockets = false
+
+  init(inbox: Inbox, options: TransferEngine.Options) {
+    self.inbox = inbox
+    self.options = options
+    curl_global_init(Int(CURL_GLOBAL_DEFAULT))  // counted, and safe on any thread
+    multi = curl_multi_init()!
+    fixedNames = Self.list(options.fixedNames)
+    decodableEncodings = Self.encodings()
+  }
+
+  static func of(_ pointer: UnsafeMutableRawPointer?) -> TransferLoop {
+    Unmanaged<TransferLoop>.fromOpaque(pointer!).takeUnretainedValue()
+  }
+
+  // MARK: The turn
+
+  func run() {
+    prepareThread()
+    prepareMulti()
+    watchBell()
+    withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
+      var mail: [Inbox.Message] = []
+      while true {
+        readMail(&mail)
+        if isStopping { break }
+        startWaiting()
+        runWhatIsDue()
+        if endFinished() { continue }  // places are free
+        endOverdue()
+        guard inbox.fallAsleep() else { continue }
+        let count = wait(for: events)
+        act(on: events[..<count])
+      }
+    }
+    endEverything()
+    tearDown()
+  }
+
+  private func readMail(_ mail: inout [Inbox.Message]) {
+    inbox.take(into: &mail)
+    for message in mail { read(message) }
+  }
+
+  private func read(_ message: Inbox.Message) {
+    switch message {
+    case .start(let exchange): waiting.append(exchange)
+    case .cancel(let exchange): cancel(exchange)
+    case .run(let job): inbox.run(job)
+    case .stop: isStopping = true
+    }
+  }
+
+  private func startWaiting() {
+    while active.count < options.connections, let exchange = waiting.removeFirst() {
+      if exchange.isCancelled.load(ordering: .relaxed) {
+        exchange.end(.unstarted(.cancelled))
+      } else {
+        start(exchange)
+      }
+    }
+  }
+
+  private func wait(for events: UnsafeMutableBufferPointer<epoll_event>) -> Int {
+    sockets.settle()
+    let until = min(timerAt ?? .max, nextDeadline)
+    let timeout = until == .max ? -1 : CInt(clamping: max(0, until - now))
+    let count = epoll_wait(sockets.epoll, events.baseAddress, CInt(events.count), timeout)
+    inbox.wakeUp()
+    now = Self.monotonicMilliseconds()
+    return max(0, Int(count))  // a signal is no event
+  }
+
+  private func act(on events: Slice<UnsafeMutableBufferPointer<epoll_event>>) {
+    var running: CInt = 0
+    for event in events {
+      if event.data.fd == inbox.bell {
+        inbox.silenceBell()
+      } else if let action = sockets.action(for: event) {
+        curl_multi_socket_action(multi, event.data.fd, action, &running)
+      }
+    }
+  }
+
+  private func runWhatIsDue() {
+    var running: CInt = 0
+    if let timerAt, timerAt <= now {
+      self.timerAt = nil
+      curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+    // An address that fails at once (refused by the guard, no route) leaves libcurl's socket interface
+    // with nothing to wait for: it would notice only when its connect timer runs out. So wherever
+    // sockets were asked for, every transfer is looked at once.
+    while hasNewSockets {
+      hasNewSockets = false
+      curl_multi_perform(multi, &running)
+    }
+  }
+
+  /// A transfer's deadline has come nearer.
+  func note(deadline: Int64) { nextDeadline = min(nextDeadline, deadline) }
+
+  // MARK: Exchanges
+
+  private func start(_ exchange: Exchange) {
+    let transfer = idle.popLast() ?? Transfer(loop: self)
+    active[ObjectIdentifier(exchange)] = transfer
+    transfer.begin(exchange)
+    note(deadline: transfer.deadline)
+    curl_multi_add_handle(multi, transfer.easy)
+  }
+
+  /// - Returns: whether there were any.
+  private func endFinished() -> Bool {
+    var left: CInt = 0
+    var hasEnded = false
+    while let message = curl_multi_info_read(multi, &left) {
+      guard message.pointee.msg == CURLMSG_DONE else { continue }
+      let result = tw_message_result(message)
+      var me: UnsafeMutableRawPointer?
+      tw_easy_get_pointer(message.pointee.easy_handle, CURLINFO_PRIVATE, &me)
+      end(Transfer.of(me), result)
+      hasEnded = true
+    }
+    return hasEnded
+  }
+
+  private func end(_ transfer: Transfer, _ result: CURLcode) {
+    let exchange = transfer.exchange!
+    let end = transfer.end(result)
+    curl_multi_remove_handle(multi, transfer.easy)
+    switch end {
+    case .over(let report): retire(transfer, exchange, report)
+    case .again:
+      transfer.beginAgainOnOwnConnection()
+      curl_multi_add_handle(multi, transfer.easy)
+    }
+  }
+
+  /// Ends an exchange from outside: a deadline, a cancellation.
+  private func abort(_ transfer: Transfer, _ fault: TransferFault) {
+    let exchange = transfer.exchange!
+    let report = transfer.abandon(fault)
+    curl_multi_remove_handle(multi, transfer.easy)
+    retire(transfer, exchange, report)
+  }
+
+  private func retire(_ transfer: Transfer, _ exchange: Exchange, _ report: ExchangeReport) {
+    active[ObjectIdentifier(exchange)] = nil
+    idle.append(transfer)
+    exchange.end(report)
+  }
+
+  private func cancel(_ exchange: Exchange) {
+    if let transfer = active[ObjectIdentifier(exchange)] {
+      abort(transfer, .cancelled)
+    } else if waiting.remove(exchange) {
+      exchange.end(.unstarted(.cancelled))
+    }
+  }
+
+  private func endOverdue() {
+    guard now >= nextDeadline else { return }
+    nextDeadline = .max
+    for transfer in Array(active.values) {
+      if now >= transfer.deadline, let fault = transfer.overdueFault() {
+        abort(transfer, fault)
+      } else {
+        nextDeadline = min(nextDeadline, transfer.deadline)
+      }
+    }
+  }
+
+  private func endEverything() {
+    for message in inbox.close() { read(message) }
+    for transfer in Array(active.values) { abort(transfer, .cancelled) }
+    while let exchange = waiting.removeFirst() { exchange.end(.unstarted(.cancelled)) }
+  }
+
+  /// Easy handles before the multi handle, and that before the sockets that it closes.
+  private func tearDown() {
+    idle = []
+    curl_multi_cleanup(multi)
+    curl_slist_free_all(fixedNames)
+    close(sockets.epoll)
+  }
+
+  // MARK: Preparation
+
+  private func prepareThread() {
+    // libcurl frees and takes a buffer of 256 KiB for each exchange. Left to itself, malloc gives it
+    // back to the kernel each time, and the kernel clears it each time.
+    mallopt(M_MMAP_THRESHOLD, 4 << 20)
+    mallopt(M_TRIM_THRESHOLD, 16 << 20)
+    // TLS writes with write(2): a peer that has gone would end the process by SIGPIPE.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    // libidn2 reads names in the thread's locale; ours are UTF-8.
+    if let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) { uselocale(locale) }
+  }
+
+  private func prepareMulti() {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    tw_multi_set_long(multi, CURLMOPT_MAXCONNECTS, options.connections)
+    tw_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
+    tw_multi_set_socket(multi) { _, socket, what, me, _ in
+      TransferLoop.of(me).sockets.want(what, of: socket)
+      return 0
+    }
+    tw_multi_set_pointer(multi, CURLMOPT_TIMERDATA, me)
+    tw_multi_set_timer(multi) { _, milliseconds, me in
+      TransferLoop.of(me).setTimer(milliseconds)
+      return 0
+    }
+  }
+
+  /// Never early: libcurl would find nothing due, and not ask for the same time again. So the clock
+  /// is read anew, and its lost fraction added.
+  private func setTimer(_ milliseconds: Int) {
+    timerAt =
+      switch milliseconds {
+      case ..<0: nil
+      case 0: now
+      default: Self.monotonicMilliseconds() + Int64(milliseconds) + 1
+      }
+  }
+
+  private func watchBell() {
+    var event = epoll_event()
+    event.events = EPOLLIN.rawValue
+    event.data.fd = inbox.bell
+    epoll_ctl(sockets.epoll, EPOLL_CTL_ADD, inbox.bell, &event)
+  }
+
+  private static func list(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
+    lines.reduce(nil) { curl_slist_append($0, $1) }
+  }
+
+  private static func encodings() -> Set<String> {
+    let features = curl_version_info(CURLVERSION_FIRST).pointee.features
+    var names: Set<String> = []
+    if features & CURL_VERSION_LIBZ != 0 { names.formUnion(["gzip", "x-gzip", "deflate"]) }
+    if features & CURL_VERSION_BROTLI != 0 { names.insert("br") }
+    if features & CURL_VERSION_ZSTD != 0 { names.insert("zstd") }
+    return names
+  }
+
+  private static func monotonicMilliseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}
+
+/// First in, first out; a cancelled exchange leaves from the middle.
+struct ExchangeQueue {
+  private var exchanges: [Exchange] = []
+  private var first = 0
+
+  mutating func append(_ exchange: Exchange) { exchanges.append(exchange) }
+
+  mutating func removeFirst() -> Exchange? {
+    guard first < exchanges.count else { return nil }
+    defer {
+      first += 1
+      if first == exchanges.count || first >= 1024 {
+        exchanges.removeFirst(first)
+        first = 0
+      }
+    }
+    return exchanges[first]
+  }
+
+  mutating func remove(_ exchange: Exchange) -> Bool {
+    guard let index = exchanges[first...].firstIndex(where: { $0 === exchange }) else {
+      return false
+    }
+    exchanges.remove(at: index)
+    return true
+  }
+}

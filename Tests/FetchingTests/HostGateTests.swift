@@ -1,0 +1,80 @@
+import Testing
+import Vocabulary
+
+@testable import Fetching
+
+@Suite struct `A host's gate` {
+  private func ticket(
+    _ number: UInt64, parallel: Int = 2, spacing: Duration = .zero
+  ) -> HostGate.Ticket {
+    HostGate.Ticket(number: number, parallel: parallel, spacing: spacing)
+  }
+
+  @Test func `starts so many at a time, in order of arrival`() {
+    var gate = HostGate()
+    #expect(gate.enter(ticket(1), at: .zero).started == [ticket(1)])
+    #expect(gate.enter(ticket(2), at: .zero).started == [ticket(2)])
+    #expect(gate.enter(ticket(3), at: .zero) == HostGate.Outcome())
+    #expect(gate.enter(ticket(4), at: .zero) == HostGate.Outcome())
+    #expect(gate.leave(at: .zero).started == [ticket(3)])
+    #expect(gate.leave(at: .zero).started == [ticket(4)])
+    #expect(gate.leave(at: .zero) == HostGate.Outcome())
+    #expect(gate.leave(at: .zero) == HostGate.Outcome())
+    #expect(gate.isIdle(at: .zero))
+  }
+
+  @Test func `lets nobody pass by those in line`() {
+    var gate = HostGate()
+    #expect(gate.enterIfFirst(ticket(1, parallel: 1), at: .zero) == .start)
+    #expect(gate.enterIfFirst(ticket(2, parallel: 1), at: .zero) == .wait)
+    _ = gate.enter(ticket(2, parallel: 1), at: .zero)
+    #expect(gate.enterIfFirst(ticket(3, parallel: 9), at: .zero) == .wait)
+  }
+
+  @Test func `forgets who gave up`() {
+    var gate = HostGate()
+    _ = gate.enter(ticket(1, parallel: 1), at: .zero)
+    _ = gate.enter(ticket(2, parallel: 1), at: .zero)
+    _ = gate.enter(ticket(3, parallel: 1), at: .zero)
+    let (first, second) = (gate.giveUp(2), gate.giveUp(2))
+    #expect(first && !second)
+    #expect(gate.leave(at: .zero).started == [ticket(3, parallel: 1)])
+  }
+
+  @Test func `spaces starts by the rate`() {
+    var gate = HostGate()
+    let slow: (UInt64) -> HostGate.Ticket = { ticket($0, parallel: 9, spacing: .seconds(1)) }
+    #expect(gate.enter(slow(1), at: .seconds(5)).started == [slow(1)])
+    #expect(gate.enter(slow(2), at: .seconds(5)).lookAt == .seconds(6))
+    #expect(gate.proceed(at: .milliseconds(5999)).started == [])
+    #expect(gate.proceed(at: .seconds(6)).started == [slow(2)])
+    #expect(!gate.isIdle(at: .seconds(6)))
+  }
+
+  @Test func `starts nobody while the host is held`() {
+    var gate = HostGate()
+    #expect(gate.hold(until: .seconds(10), at: .zero) == HostGate.Outcome())
+    #expect(gate.enter(ticket(1), at: .seconds(1)).lookAt == .seconds(10))
+    #expect(gate.hold(until: .seconds(4), at: .seconds(2)).lookAt == .seconds(10))
+    #expect(gate.proceed(at: .seconds(10)).started == [ticket(1)])
+  }
+
+  @Test func `sends everybody away when the hold is longer than a minute`() {
+    var gate = HostGate()
+    _ = gate.enter(ticket(1, parallel: 1), at: .zero)
+    _ = gate.enter(ticket(2, parallel: 1), at: .zero)
+    #expect(gate.hold(until: .seconds(61), at: .zero).postponed == [ticket(2, parallel: 1)])
+    #expect(gate.enterIfFirst(ticket(3), at: .zero) == .postpone)
+    #expect(gate.enterIfFirst(ticket(4), at: .seconds(61)) == .start)
+  }
+}
+
+@Suite struct `Backoff time` {
+  @Test func `doubles up to its maximum`() {
+    let backoff = Backoff(initial: .milliseconds(500), max: .seconds(30))
+    let waits = (1...9).map { backoff.wait(after: $0, jitter: 0.5).wholeMilliseconds }
+    #expect(waits == [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000])
+    #expect(backoff.wait(after: 1000, jitter: 0.999) < .seconds(30))
+    #expect(backoff.wait(after: 3, jitter: 0) == .zero)
+  }
+}

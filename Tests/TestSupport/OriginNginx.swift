@@ -1,0 +1,101 @@
+import Glibc
+
+/// nginx with TLS and HTTP/2 on a loopback port, with a certificate of its own making.
+package final class OriginNginx: Sendable {
+  package static let isInstalled = access("/usr/sbin/nginx", X_OK) == 0
+
+  package let port: UInt16
+  /// The certificate that it shows, for the names `tls.example` and `127.0.0.1`.
+  package let certificateFile: String
+  private let folder: String
+
+  struct Failure: Error {
+    let what: String
+  }
+
+  /// Serves one file, `/a.txt`, that says `hello`.
+  package init() throws {
+    var template = Array("/tmp/origin-nginx-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure(what: "mkdtemp") }
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    certificateFile = "\(folder)/certificate.pem"
+    port = try Self.freePort()
+    try Self.write("hello", to: "\(folder)/a.txt")
+    try Self.write(Self.configuration(folder, port), to: "\(folder)/nginx.conf")
+    guard
+      Self.run(
+        "/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+        "-keyout", "\(folder)/key.pem", "-out", certificateFile, "-subj", "/CN=tls.example",
+        "-addext", "subjectAltName=DNS:tls.example,IP:127.0.0.1") == 0,
+      // It returns when it listens, and goes on in the background.
+      Self.run("/usr/sbin/nginx", "-c", "\(folder)/nginx.conf") == 0
+    else { throw Failure(what: "openssl or nginx") }
+  }
+
+  /// One line for each request: protocol, connection, target.
+  package var accessLog: [String] {
+    guard let file = fopen("\(folder)/access.log", "r") else { return [] }
+    defer { fclose(file) }
+    var text: [UInt8] = []
+    var byte = fgetc(file)
+    while byte != EOF {
+      text.append(UInt8(byte))
+      byte = fgetc(file)
+    }
+    return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  package func stop() {
+    _ = Self.run("/usr/sbin/nginx", "-c", "\(folder)/nginx.conf", "-s", "stop")
+    _ = Self.run("/bin/rm", "-rf", folder)
+  }
+
+  private static func configuration(_ folder: String, _ port: UInt16) -> String {
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: " ")
+    return """
+      worker_processes 1; pid \(folder)/pid; error_log \(folder)/error.log;
+      \(getuid() == 0 ? "user root;" : "")
+      events { worker_connections 256; }
+      http {
+        log_format short '$server_protocol $connection $request_uri';
+        access_log \(folder)/access.log short; \(temporary)
+        server {
+          listen 127.0.0.1:\(port) ssl http2; root \(folder);
+          ssl_certificate \(folder)/certificate.pem; ssl_certificate_key \(folder)/key.pem;
+        }
+      }
+      """
+  }
+
+  private static func freePort() throws -> UInt16 {
+    let socket = try OriginSocket.listen(host: "127.0.0.1", port: 0, backlog: 1)
+    defer { close(socket) }
+    return OriginSocket.port(of: socket)
+  }
+
+  private static func write(_ text: String, to path: String) throws {
+    guard let file = fopen(path, "w") else { throw Failure(what: path) }
+    fputs(text, file)
+    fclose(file)
+  }
+
+  /// - Returns: the exit status; its output goes nowhere.
+  private static func run(_ command: String...) -> CInt {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in CInt(1)...2 {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+    }
+    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var process: pid_t = 0
+    guard posix_spawn(&process, command[0], &actions, nil, &arguments, environ) == 0 else {
+      return -1
+    }
+    var status: CInt = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status
+  }
+}
