@@ -14,6 +14,9 @@ package final class ItemReader {
     pass = DocumentPass(over: file, events: DocumentWalker(sink: builder, problems: problems))
   }
 
+  /// Items in memory, for tests.
+  var held: Int { builder.held }
+
   /// - Parameter most: 1 or more.
   /// - Returns: the next items, fewer than `most` only at the end, where none are left: empty.
   /// - Throws: where the file has changed or cannot be read. What was given out before was right.

@@ -6,28 +6,36 @@ final class IDFingerprints {
   private static let perPage = 512
 
   private struct Bucket {
+    /// The last one has room for more unless `count` is a multiple of `perPage`.
     var pages: [UnsafeMutablePointer<UInt64>] = []
     var count = 0
   }
 
-  private var buckets = [Bucket](repeating: Bucket(), count: 256)
+  private let buckets: UnsafeMutableBufferPointer<Bucket>
+
+  init() {
+    buckets = .allocate(capacity: 256)
+    buckets.initialize(repeating: Bucket())
+  }
 
   deinit {
     for bucket in buckets { for page in bucket.pages { page.deallocate() } }
+    buckets.deinitialize()
+    buckets.deallocate()
   }
 
-  static func fingerprint(_ id: UnsafeRawBufferPointer) -> UInt64 {
+  static func fingerprint(_ id: UnsafeBufferPointer<UInt8>) -> UInt64 {
     var hasher = Hasher()
-    hasher.combine(bytes: id)
+    hasher.combine(bytes: UnsafeRawBufferPointer(id))
     return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
   func insert(_ fingerprint: UInt64) {
-    let b = Int(fingerprint >> 56)
-    let i = buckets[b].count % Self.perPage
-    if i == 0 { buckets[b].pages.append(.allocate(capacity: Self.perPage)) }
-    buckets[b].pages[buckets[b].pages.count - 1][i] = fingerprint
-    buckets[b].count += 1
+    let bucket = buckets.baseAddress! + Int(fingerprint >> 56)
+    let i = bucket.pointee.count % Self.perPage
+    if i == 0 { bucket.pointee.pages.append(.allocate(capacity: Self.perPage)) }
+    bucket.pointee.pages[bucket.pointee.pages.count - 1][i] = fingerprint
+    bucket.pointee.count += 1
   }
 
   /// - Parameter most: how many different ones are kept.

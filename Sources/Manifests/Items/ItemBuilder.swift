@@ -9,6 +9,9 @@ final class ItemBuilder: ItemSink {
   private let variantLists = VariantLists()
   private let hash = SHA256()
 
+  /// Items in memory, given away or not.
+  var held: Int { items.count }
+
   var count: Int { items.count - given }
 
   /// Gives up to `most` of the oldest items away.
@@ -16,16 +19,17 @@ final class ItemBuilder: ItemSink {
     let end = min(given + most, items.count)
     let first = given == 0 && end == items.count ? items : Array(items[given..<end])
     given = end
-    if given == items.count {
-      items.removeAll()
+    // What was given away is dropped in one go with at least as much as moves up for it.
+    if given * 2 >= items.count {
+      items.removeFirst(given)
       given = 0
     }
     return first
   }
 
-  func take(_ item: inout RawItem, at index: Int, _: Problems) {
+  func take(_ item: RawItem, at index: Int, _: Problems) {
     guard !item.isFaulty else { return }
-    let url = String(decoding: item.url, as: UTF8.self)
+    let url = String(decoding: item.url.bytes, as: UTF8.self)
     do throws(BadURL) {
       let address = try ItemURL(url)
       let key = EntryKey(address, using: hash)
@@ -44,12 +48,12 @@ final class ItemBuilder: ItemSink {
 
   private func givenID(_ item: RawItem) -> ItemID? {
     // Legal: the scanner has reported those that are not as faults.
-    item.hasID ? try! ItemID(String(decoding: item.id, as: UTF8.self)) : nil
+    item.hasID ? try! ItemID(String(decoding: item.id.bytes, as: UTF8.self)) : nil
   }
 
   private func names(_ item: RawItem, at index: Int) -> [String]? {
     guard item.hasVariants else { return nil }
-    return variantLists.list(item.variants, at: .item(index)).names
+    return variantLists.list(item.variants.bytes, at: .item(index)).names
   }
 
   private func meta(_ item: RawItem) -> String? {

@@ -8,9 +8,9 @@ final class ItemCheck: ItemSink {
   let variantLists = VariantLists()
   private let hash = SHA256()
 
-  func take(_ item: inout RawItem, at index: Int, _ problems: Problems) {
+  func take(_ item: RawItem, at index: Int, _ problems: Problems) {
     if item.hasVariants {
-      let list = variantLists.list(item.variants, at: .item(index))
+      let list = variantLists.list(item.variants.bytes, at: .item(index))
       if let i = list.repeated {
         problems.add(
           .item(index)["variants"][i], "\(Shown.quoted(list.names[i])) is given twice")
@@ -18,7 +18,7 @@ final class ItemCheck: ItemSink {
     }
     guard !item.isFaulty else { return }
     if item.hasID {
-      fingerprints.insert(item.id.withUnsafeBytes(IDFingerprints.fingerprint))
+      fingerprints.insert(IDFingerprints.fingerprint(item.id.bytes))
     } else {
       fingerprints.insert(Self.fingerprint(ofDefaultID: item, using: hash).fingerprint)
     }
@@ -27,9 +27,9 @@ final class ItemCheck: ItemSink {
   static func fingerprint(
     ofDefaultID item: RawItem, using hash: SHA256
   ) -> (fingerprint: UInt64, id: String) {
-    let url = String(decoding: item.url, as: UTF8.self)
+    let url = String(decoding: item.url.bytes, as: UTF8.self)
     var id = ItemIDRules.defaultID(forURL: url, using: hash).text
-    return (id.withUTF8 { IDFingerprints.fingerprint(UnsafeRawBufferPointer($0)) }, id)
+    return (id.withUTF8(IDFingerprints.fingerprint), id)
   }
 }
 
@@ -48,12 +48,12 @@ final class DuplicateFinder: ItemSink {
     self.found = found
   }
 
-  func take(_ item: inout RawItem, at index: Int, _: Problems) {
+  func take(_ item: RawItem, at index: Int, _: Problems) {
     guard !item.isFaulty else { return }
     let id: String
     if item.hasID {
-      guard suspects.contains(item.id.withUnsafeBytes(IDFingerprints.fingerprint)) else { return }
-      id = String(decoding: item.id, as: UTF8.self)
+      guard suspects.contains(IDFingerprints.fingerprint(item.id.bytes)) else { return }
+      id = String(decoding: item.id.bytes, as: UTF8.self)
     } else {
       let known = ItemCheck.fingerprint(ofDefaultID: item, using: hash)
       guard suspects.contains(known.fingerprint) else { return }

@@ -5,8 +5,8 @@ import Vocabulary
 enum ItemIDRules {
   /// What is wrong with an id that was given; nil for a good one and for none.
   static func fault(of item: RawItem) -> String? {
-    guard item.hasID, !isPlainlyLegal(item.id) else { return nil }
-    guard let text = String(validating: item.id, as: UTF8.self) else { return "is not UTF-8" }
+    guard item.hasID, !isPlainlyLegal(item.id.bytes) else { return nil }
+    guard let text = String(validating: item.id.bytes, as: UTF8.self) else { return "is not UTF-8" }
     do throws(BadItemID) {
       _ = try ItemID(text)
       return nil
@@ -16,9 +16,10 @@ enum ItemIDRules {
   }
 
   /// Nearly every id is plain ASCII of one segment, which needs no closer look.
-  private static func isPlainlyLegal(_ id: [UInt8]) -> Bool {
-    (1...200).contains(id.count) && id[0] != UInt8(ascii: ".")
-      && id.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
+  private static func isPlainlyLegal(_ id: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard (1...200).contains(id.count), id[0] != UInt8(ascii: ".") else { return false }
+    for byte in id where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "/") { return false }
+    return true
   }
 
   /// The id of an item without one: the first 16 hexadecimal digits of its URL's key, or of the

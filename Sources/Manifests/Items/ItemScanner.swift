@@ -11,7 +11,7 @@ final class ItemScanner {
   let problems: Problems
   /// Which item is under way, and when the list has ended: how many there were.
   private(set) var index = 0
-  private var raw = RawItem()
+  private let raw = RawItem()
   private let sink: any ItemSink
   private var level = Level.list
   private var field = Field.ignored
@@ -39,19 +39,19 @@ final class ItemScanner {
     switch level {
     case .list:
       raw.clear()
-      raw.url.append(contentsOf: text)
+      raw.url.append(text)
       raw.hasURL = true
       finishItem()
     case .item:
       switch field {
-      case .id: raw.id.append(contentsOf: text)
-      case .url: raw.url.append(contentsOf: text)
+      case .id: raw.id.append(text)
+      case .url: raw.url.append(text)
       case .variants: fault(place["variants"], "must be an array of names, not a string")
       case .meta: writeMeta { $0.string(text) }
       case .ignored: break
       }
     case .names:
-      raw.variants.append(contentsOf: text)
+      raw.variants.append(text)
       raw.variants.append(RawItem.nameEnd)
       nameCount += 1
     case .meta: writeMeta { $0.string(text) }
@@ -125,10 +125,10 @@ final class ItemScanner {
 
   private static func field(named text: UnsafeBufferPointer<UInt8>) -> Field? {
     switch text.count {
-    case 2 where text.elementsEqual("id".utf8): .id
-    case 3 where text.elementsEqual("url".utf8): .url
-    case 4 where text.elementsEqual("meta".utf8): .meta
-    case 8 where text.elementsEqual("variants".utf8): .variants
+    case 2 where text.isEqual(to: "id"): .id
+    case 3 where text.isEqual(to: "url"): .url
+    case 4 where text.isEqual(to: "meta"): .meta
+    case 8 where text.isEqual(to: "variants"): .variants
     default: nil
     }
   }
@@ -217,10 +217,10 @@ final class ItemScanner {
   // MARK: meta
 
   /// What is over the limit is read on, to its end, and not kept.
-  private func writeMeta(_ write: (inout JSONText) -> Void) {
+  private func writeMeta(_ write: (JSONText) -> Void) {
     if raw.meta.bytes.count <= Self.mostMetaBytes {
       if level == .meta, !metaKeys.isInObject { raw.meta.separate() }
-      write(&raw.meta)
+      write(raw.meta)
     }
   }
 
@@ -248,7 +248,7 @@ final class ItemScanner {
 
   private func finishItem() {
     if !raw.hasURL { fault(place["url"], "is missing") }
-    if !raw.url.isStrictUTF8 { fault(place["url"], "is not UTF-8") }
+    if !raw.url.bytes.isStrictUTF8 { fault(place["url"], "is not UTF-8") }
     if raw.hasMeta {
       if raw.meta.bytes.count > Self.mostMetaBytes {
         fault(place["meta"], "has over 64 KiB as compact JSON")
@@ -257,7 +257,7 @@ final class ItemScanner {
       }
     }
     if let fault = ItemIDRules.fault(of: raw) { self.fault(place["id"], fault) }
-    sink.take(&raw, at: index, problems)
+    sink.take(raw, at: index, problems)
     index += 1
   }
 }
@@ -265,5 +265,5 @@ final class ItemScanner {
 /// What becomes of the items of a list.
 protocol ItemSink: AnyObject {
   /// - Parameter item: faulty ones come too, so that their other faults can be found.
-  func take(_ item: inout RawItem, at index: Int, _ problems: Problems)
+  func take(_ item: RawItem, at index: Int, _ problems: Problems)
 }

@@ -19,8 +19,9 @@ final class VariantLists {
   private var namesMet: Set<String> = []
 
   /// - Parameter bytes: as in `RawItem.variants`.
-  func list(_ bytes: [UInt8], at place: @autoclosure () -> Place) -> List {
-    if bytes == lastBytes { return last }
+  func list(_ text: UnsafeBufferPointer<UInt8>, at place: @autoclosure () -> Place) -> List {
+    if text.elementsEqual(lastBytes) { return last }
+    let bytes = Array(text)
     let list: List
     if let known = lists[bytes] {
       list = known

@@ -29,12 +29,12 @@ enum JSONValue: Hashable {
   /// Without blanks, the keys of each object in the order of their bytes: equal documents have equal
   /// texts whatever the order they were written in.
   var canonicalText: String {
-    var out = JSONText()
-    write(to: &out)
+    let out = JSONText()
+    write(to: out)
     return out.text
   }
 
-  private func write(to out: inout JSONText) {
+  private func write(to out: JSONText) {
     switch self {
     case .null: out.raw("null")
     case .boolean(let value): out.raw(value ? "true" : "false")
@@ -44,14 +44,14 @@ enum JSONValue: Hashable {
       out.open("[")
       for value in values {
         out.separate()
-        value.write(to: &out)
+        value.write(to: out)
       }
       out.close("]")
     case .object(let members):
       out.open("{")
       for member in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
         out.key(member.key)
-        member.value.write(to: &out)
+        member.value.write(to: out)
       }
       out.close("}")
     }
