@@ -181,6 +181,25 @@ private func read(_ text: String, most: Int = 1000) throws -> [ManifestItem] {
     #expect(more.last == "and 1400 more problems")
   }
 
+  @Test(arguments: [1, 7, 999, 5000]) func `do not pile up behind their reader`(most: Int) throws {
+    let items = (0..<20_000).map { "{\"id\":\"\($0)\",\"url\":\"http://a.example/\($0)\"}" }
+    let file = ManifestTestFile(
+      "{\"version\": 1, \"items\": [\(items.joined(separator: ","))]}")
+    let reader = try ManifestFile.open(path: file.path, environment: [:]).makeItemReader()
+    var next = 0
+    while true {
+      let items = try reader.next(atMost: most)
+      if items.isEmpty { break }
+      for item in items {
+        #expect(item.id.text == "\(next)")
+        next += 1
+      }
+      // A piece of 64 KiB holds some 1500 of these.
+      #expect(reader.held <= 2 * (most + 2000))
+    }
+    #expect(next == 20_000)
+  }
+
   @Test func `are not given out of a file that changes meanwhile`() throws {
     let file = ManifestTestFile("{\"version\": 1, \"items\": [\"http://a/\"]}")
     let manifest = try ManifestFile.open(path: file.path, environment: [:])
