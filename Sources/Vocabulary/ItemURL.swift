@@ -73,31 +73,28 @@ package struct ItemURL: Sendable, Hashable {
   ///
   /// - Returns: nil for any other, good or bad.
   private init?(plain text: String) {
-    let found = text.utf8.withContiguousStorageIfAvailable { bytes -> (Bool, Range<Int>)? in
-      guard bytes.count <= 8192, bytes.starts(with: "http".utf8) else { return nil }
-      let isSecure = bytes.count > 4 && bytes[4] == UInt8(ascii: "s")
-      let hostStart = isSecure ? 8 : 7
-      guard bytes.count > hostStart, bytes[hostStart - 3] == UInt8(ascii: ":"),
-        bytes[hostStart - 2] == UInt8(ascii: "/"), bytes[hostStart - 1] == UInt8(ascii: "/")
+    let found = text.utf8.withContiguousStorageIfAvailable { bytes -> (Bool, String)? in
+      guard (10...8192).contains(bytes.count) else { return nil }
+      let isSecure = bytes[4] == UInt8(ascii: "s")
+      let scheme: StaticString = isSecure ? "https://" : "http://"
+      for i in 0..<scheme.utf8CodeUnitCount where bytes[i] != scheme.utf8Start[i] { return nil }
+      var hostEnd = scheme.utf8CodeUnitCount
+      while hostEnd < bytes.count, bytes[hostEnd].isPlainHostByte { hostEnd += 1 }
+      let host = UnsafeBufferPointer(rebasing: bytes[scheme.utf8CodeUnitCount..<hostEnd])
+      guard hostEnd < bytes.count, bytes[hostEnd] == UInt8(ascii: "/"),
+        (2...253).contains(host.count)
       else { return nil }
-      var i = hostStart
-      while i < bytes.count, bytes[i].isPlainHostByte { i += 1 }
-      let host = hostStart..<i
-      guard i < bytes.count, bytes[i] == UInt8(ascii: "/"), (2...253).contains(host.count) else {
+      for byte in UnsafeBufferPointer(rebasing: bytes[hostEnd...])
+      where !byte.isLegalInTarget || byte == UInt8(ascii: "#") {
         return nil
       }
-      while i < bytes.count {
-        guard bytes[i].isLegalInTarget, bytes[i] != UInt8(ascii: "#") else { return nil }
-        i += 1
-      }
-      return (isSecure, host)
+      return (isSecure, String(decoding: host, as: UTF8.self))
     }
-    guard let found, let (isSecure, hostRange) = found else { return nil }
+    guard let found, let (isSecure, host) = found else { return nil }
     unredactedText = text
     self.isSecure = isSecure
+    self.host = host
     port = isSecure ? 443 : 80
-    let start = text.utf8.index(text.utf8.startIndex, offsetBy: hostRange.lowerBound)
-    host = String(text[start..<text.utf8.index(start, offsetBy: hostRange.count)])
   }
 
   /// Resolves a redirect's `Location` against this URL (RFC 3986 §5.2).
@@ -267,10 +264,8 @@ extension Array<UInt8> {
 extension UInt8 {
   /// What an URL may hold behind its host: printable, and not one of `"<>\^`{|}` (RFC 3986 §2).
   fileprivate var isLegalInTarget: Bool {
-    switch self {
-    case 0x21, 0x23...0x3B, 0x3D, 0x3F...0x5B, 0x5D, 0x5F, 0x61...0x7A, 0x7E: true
-    default: false
-    }
+    let bits: UInt64 = self < 64 ? 0xAFFF_FFFA_0000_0000 : 0x47FF_FFFE_AFFF_FFFF
+    return self < 128 && bits >> UInt64(self & 63) & 1 == 1
   }
   /// Of `isHostByte`, those that stay as they are.
   fileprivate var isPlainHostByte: Bool {

@@ -85,4 +85,12 @@ import Vocabulary
     let host = String(repeating: "a", count: 254)
     #expect(throws: BadURL.badHost(host)) { try ItemURL("http://\(host)/") }
   }
+
+  @Test func `holds what a URL may hold and nothing else`() throws {
+    for byte in UInt8(0x21)...0x7E where byte != UInt8(ascii: "#") {
+      let text = "http://a.example/x" + String(decoding: [byte], as: UTF8.self)
+      let isIllegal = "\"<>\\^`{|}".utf8.contains(byte)
+      #expect((try ItemURL(text).unredactedText == text) == !isIllegal)
+    }
+  }
 }
