@@ -91,6 +91,13 @@ private func read(_ text: String, most: Int = 1000) throws -> [ManifestItem] {
     #expect(items.count == 2)
   }
 
+  @Test func `have no control characters in their failures`() throws {
+    let items = try read("{\"version\": 1, \"items\": [\"http://a\\u001b[2J/\"]}")
+    guard case .unusable(_, let shown, let failure) = try #require(items.first) else { return }
+    #expect(shown == "http://a\\u{1b}[2J/")
+    #expect(failure.message == "\"a\\u{1b}[2j\" is no host name")
+  }
+
   @Test func `may share a URL`() throws {
     let items = try read(
       """

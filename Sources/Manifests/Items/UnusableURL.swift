@@ -19,7 +19,9 @@ struct UnusableURL {
     }
     let query = text.contains("?") ? "?…" : ""
     self.shown = Shown.plain("\(shown)\(known)", most: 200) + query
-    failure = FailureRecord(hidesPassword && reason.quotesAuthority ? BadURL.userInfo : reason)
+    var failure = FailureRecord(hidesPassword && reason.quotesAuthority ? BadURL.userInfo : reason)
+    failure.message = Shown.plain(failure.message, most: 300)
+    self.failure = failure
   }
 
   /// What stands between `//`, or a scheme's colon, and the path.

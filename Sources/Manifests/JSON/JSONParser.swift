@@ -69,53 +69,54 @@ final class JSONParser {
   /// yajl's events, handed on to the object behind the context pointer, which outlives the parser's
   /// every call because `events` holds it.
   private static let table = yajl_callbacks(
-    yajl_null: { lent($0).null() ? 1 : 0 },
-    yajl_boolean: { lent($0).boolean($1 != 0) ? 1 : 0 },
+    yajl_null: { lend($0) { $0.null() } },
+    yajl_boolean: { context, value in lend(context) { $0.boolean(value != 0) } },
     yajl_integer: nil,
     yajl_double: nil,
     yajl_number: { context, text, count in
-      text!.withMemoryRebound(to: UInt8.self, capacity: count) {
-        lent(context).number(UnsafeBufferPointer(start: $0, count: count)) ? 1 : 0
+      lend(context) { events in
+        text!.withMemoryRebound(to: UInt8.self, capacity: count) {
+          events.number(UnsafeBufferPointer(start: $0, count: count))
+        }
       }
     },
     yajl_string: { context, text, count in
-      let events = lent(context)
-      guard count <= JSONLimits.stringBytes else {
-        return events.stop("a string of over 1 MiB") ? 1 : 0
+      lend(context) { events in
+        count <= JSONLimits.stringBytes
+          ? events.string(UnsafeBufferPointer(start: text, count: count))
+          : events.stop("a string of over 1 MiB")
       }
-      return events.string(UnsafeBufferPointer(start: text, count: count)) ? 1 : 0
     },
-    yajl_start_map: { context in
-      let events = lent(context)
-      return events.deeper() && events.openObject() ? 1 : 0
-    },
+    yajl_start_map: { lend($0) { $0.deeper() && $0.openObject() } },
     yajl_map_key: { context, text, count in
-      let events = lent(context)
-      guard count <= JSONLimits.stringBytes else {
-        return events.stop("a string of over 1 MiB") ? 1 : 0
+      lend(context) { events in
+        count <= JSONLimits.stringBytes
+          ? events.key(UnsafeBufferPointer(start: text, count: count))
+          : events.stop("a string of over 1 MiB")
       }
-      return events.key(UnsafeBufferPointer(start: text, count: count)) ? 1 : 0
     },
-    yajl_end_map: { context in
-      let events = lent(context)
-      events.depth -= 1
-      return events.closeObject() ? 1 : 0
+    yajl_end_map: {
+      lend($0) {
+        $0.depth -= 1
+        return $0.closeObject()
+      }
     },
-    yajl_start_array: { context in
-      let events = lent(context)
-      return events.deeper() && events.openArray() ? 1 : 0
-    },
-    yajl_end_array: { context in
-      let events = lent(context)
-      events.depth -= 1
-      return events.closeArray() ? 1 : 0
+    yajl_start_array: { lend($0) { $0.deeper() && $0.openArray() } },
+    yajl_end_array: {
+      lend($0) {
+        $0.depth -= 1
+        return $0.closeArray()
+      }
     })
 }
 
-private func lent(_ context: UnsafeMutableRawPointer?) -> JSONEvents {
-  let events = Unmanaged<JSONEvents>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0 }
-  events.count &+= 1
-  return events
+/// Without a reference count: there are some six events to an item.
+@inline(__always)
+private func lend(_ context: UnsafeMutableRawPointer?, _ body: (JSONEvents) -> Bool) -> CInt {
+  Unmanaged<JSONEvents>.fromOpaque(context!)._withUnsafeGuaranteedRef { events in
+    events.count &+= 1
+    return body(events) ? 1 : 0
+  }
 }
 
 extension JSONEvents {
