@@ -31,10 +31,11 @@ package final class SHA256 {
 
   /// The digest of all that was fed since the last call; the next message starts empty.
   package func finish() -> Digest {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { out in
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4) { out in
       precondition(EVP_DigestFinal_ex(context, out.baseAddress, nil) == 1)
       reset()
-      return Digest(bytes: out)!
+      return Digest(
+        words: (out[0].bigEndian, out[1].bigEndian, out[2].bigEndian, out[3].bigEndian))
     }
   }
 

@@ -3,6 +3,9 @@ package struct Digest: Sendable, Hashable, Comparable {
   /// Big-endian words, first bytes first.
   package let words: (UInt64, UInt64, UInt64, UInt64)
 
+  /// - Parameter words: big-endian, first bytes first.
+  package init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
+
   /// - Parameter bytes: exactly 32.
   package init?(bytes: some Sequence<UInt8>) {
     guard let w = bigEndianWords(of: bytes, count: 4) else { return nil }

@@ -6,6 +6,10 @@ package struct ItemID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package let text: String
 
   package init(_ text: String) throws(BadItemID) {
+    guard !Self.isPlainlyLegal(text) else {
+      self.text = text
+      return
+    }
     let bytes = text.utf8
     guard !bytes.isEmpty else { throw BadItemID(reason: "an id must not be empty") }
     guard bytes.count <= 512 else {
@@ -28,6 +32,17 @@ package struct ItemID: Sendable, Hashable, Comparable, CustomStringConvertible {
       }
     }
     self.text = text
+  }
+
+  /// Nearly every id is plain ASCII of one segment, which needs no closer look.
+  private static func isPlainlyLegal(_ text: String) -> Bool {
+    text.utf8.withContiguousStorageIfAvailable { bytes in
+      guard (1...200).contains(bytes.count), bytes[0] != UInt8(ascii: ".") else { return false }
+      for byte in bytes where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "/") {
+        return false
+      }
+      return true
+    } ?? false
   }
 
   /// The id of a bare URL: the first 16 hexadecimal digits of its key.

@@ -30,6 +30,10 @@ package struct ItemURL: Sendable, Hashable {
 
   /// - Throws: `BadURL` for another scheme, no host, user info, a bad port or host, or over 8,192 bytes.
   package init(_ text: some StringProtocol) throws(BadURL) {
+    if let text = text as? String, let plain = ItemURL(plain: text) {
+      self = plain
+      return
+    }
     let bytes = Array(text.utf8)
     let trimmed = bytes.trimmingASCIIBlanks
     guard trimmed.count <= 8192 else { throw .tooLong(bytes: trimmed.count) }
@@ -62,6 +66,35 @@ package struct ItemURL: Sendable, Hashable {
     if target.first != UInt8(ascii: "/") { out.append(UInt8(ascii: "/")) }
     for byte in target { out.appendEncodingIllegalByte(byte) }
     unredactedText = String(decoding: out, as: UTF8.self)
+  }
+
+  /// Takes a URL that goes out exactly as it is written, which nearly every one does, in one look at
+  /// each byte: lower case up to the path, no port, a path, no fragment, nothing to encode.
+  ///
+  /// - Returns: nil for any other, good or bad.
+  private init?(plain text: String) {
+    let found = text.utf8.withContiguousStorageIfAvailable { bytes -> (Bool, String)? in
+      guard (10...8192).contains(bytes.count) else { return nil }
+      let isSecure = bytes[4] == UInt8(ascii: "s")
+      let scheme: StaticString = isSecure ? "https://" : "http://"
+      for i in 0..<scheme.utf8CodeUnitCount where bytes[i] != scheme.utf8Start[i] { return nil }
+      var hostEnd = scheme.utf8CodeUnitCount
+      while hostEnd < bytes.count, bytes[hostEnd].isPlainHostByte { hostEnd += 1 }
+      let host = UnsafeBufferPointer(rebasing: bytes[scheme.utf8CodeUnitCount..<hostEnd])
+      guard hostEnd < bytes.count, bytes[hostEnd] == UInt8(ascii: "/"),
+        (2...253).contains(host.count)
+      else { return nil }
+      for byte in UnsafeBufferPointer(rebasing: bytes[hostEnd...])
+      where !byte.isLegalInTarget || byte == UInt8(ascii: "#") {
+        return nil
+      }
+      return (isSecure, String(decoding: host, as: UTF8.self))
+    }
+    guard let found, let (isSecure, host) = found else { return nil }
+    unredactedText = text
+    self.isSecure = isSecure
+    self.host = host
+    port = isSecure ? 443 : 80
   }
 
   /// Resolves a redirect's `Location` against this URL (RFC 3986 §5.2).
@@ -219,10 +252,9 @@ extension Array<UInt8> {
   /// Printable ASCII goes out as it is, but for the characters that RFC 3986 §2 leaves out of every
   /// URL; anything else as `%XX`.
   fileprivate mutating func appendEncodingIllegalByte(_ byte: UInt8) {
-    switch byte {
-    case 0x21, 0x23...0x3B, 0x3D, 0x3F...0x5B, 0x5D, 0x5F, 0x61...0x7A, 0x7E:
+    if byte.isLegalInTarget {
       append(byte)
-    default:
+    } else {
       let digits = Array("0123456789ABCDEF".utf8)
       append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
     }
@@ -230,6 +262,18 @@ extension Array<UInt8> {
 }
 
 extension UInt8 {
+  /// What an URL may hold behind its host: printable, and not one of `"<>\^`{|}` (RFC 3986 §2).
+  fileprivate var isLegalInTarget: Bool {
+    let bits: UInt64 = self < 64 ? 0xAFFF_FFFA_0000_0000 : 0x47FF_FFFE_AFFF_FFFF
+    return self < 128 && bits >> UInt64(self & 63) & 1 == 1
+  }
+  /// Of `isHostByte`, those that stay as they are.
+  fileprivate var isPlainHostByte: Bool {
+    switch self {
+    case 0x2D, 0x2E, 0x30...0x39, 0x5F, 0x61...0x7A: true
+    default: false
+    }
+  }
   fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
   fileprivate var isASCIILetter: Bool { (0x61...0x7A).contains(self | 0x20) }
   fileprivate var isASCIIHexDigit: Bool { isASCIIDigit || (0x61...0x66).contains(self | 0x20) }

@@ -61,3 +61,36 @@ import Vocabulary
     #expect(url.origin != (try ItemURL("https://b.example/").origin))
   }
 }
+
+@Suite struct `A URL that goes out as it is written` {
+  /// What is told at one look and what is taken apart must agree: the second of each pair differs by
+  /// something that only the long way knows.
+  @Test(arguments: [
+    ("https://img.a-b_c.example/x/y.jpg?z=%20", "HTTPS://img.a-b_c.example/x/y.jpg?z=%20"),
+    ("http://10.0.0.1/", "http://10.0.0.1:80/"),
+    ("https://a.example/x?y", "https://a.example/x?y#z"), ("http://a.b/~(1)", " http://a.b/~(1)"),
+    ("http://a.example./", "http://A.example./"),
+  ])
+  func `is the same as one that is taken apart`(plain: String, other: String) throws {
+    let (a, b) = (try ItemURL(plain), try ItemURL(other))
+    #expect(a == b)
+    #expect(a.unredactedText == plain)
+    #expect(a.origin == b.origin)
+    #expect(a.target == b.target)
+  }
+
+  @Test func `is held to the same limits`() {
+    let long = "http://a.example/" + String(repeating: "x", count: 8192)
+    #expect(throws: BadURL.tooLong(bytes: 8209)) { try ItemURL(long) }
+    let host = String(repeating: "a", count: 254)
+    #expect(throws: BadURL.badHost(host)) { try ItemURL("http://\(host)/") }
+  }
+
+  @Test func `holds what a URL may hold and nothing else`() throws {
+    for byte in UInt8(0x21)...0x7E where byte != UInt8(ascii: "#") {
+      let text = "http://a.example/x" + String(decoding: [byte], as: UTF8.self)
+      let isIllegal = "\"<>\\^`{|}".utf8.contains(byte)
+      #expect((try ItemURL(text).unredactedText == text) == !isIllegal)
+    }
+  }
+}

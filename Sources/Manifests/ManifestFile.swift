@@ -1,0 +1,152 @@
+// Manifests: a job's file in; its settings, and its items as a stream, out.
+//
+//     path ─► DocumentFile ─► DocumentPass ─► JSONParser (yajl) ─► DocumentWalker
+//                                                       head: JSONValue ─┤├─ items: ItemScanner
+//                                        SettingsReader ─► JobSettings   ┘└─► ItemCheck (first pass)
+//                                                                         └─► ItemBuilder (second)
+//
+// The first pass (`open`) checks all of a manifest and keeps its head; the second (`ItemReader`) gives
+// the items out in order. Memory holds the head, a piece of the file, one item, and in the first pass
+// eight bytes per item to find ids that stand twice. Everything blocks on the disk: it runs on a
+// thread that the caller owns.
+
+import Hashing
+import Vocabulary
+
+/// A manifest in its JSON form that was found to be free of faults.
+package final class ManifestFile: Sendable {
+  /// What tells a file from what it was, without reading it.
+  package struct Identity: Sendable, Hashable {
+    package let size: Int64
+    package let modifiedNanoseconds: Int64
+    package let inode: UInt64
+  }
+
+  /// As it was given to `open`.
+  package let path: String
+  package let settings: JobSettings
+  /// Canonical JSON of everything but the items, the job's name filled in, credentials by the names
+  /// of their variables: what the ledger keeps. Equal settings have equal texts.
+  package let headText: String
+  /// Of the file's bytes.
+  package let digest: Digest
+  /// Taken before the first byte was read.
+  package let identity: Identity
+  package let itemCount: Int
+  private let file: DocumentFile
+
+  package var size: Int64 { identity.size }
+  package var modifiedNanoseconds: Int64 { identity.modifiedNanoseconds }
+  package var inode: UInt64 { identity.inode }
+
+  /// First pass: reads the whole document once, checks everything, keeps only the head.
+  ///
+  /// - Parameters:
+  ///   - path: of a regular file; the job's default name is its base name without extension.
+  ///   - environment: where `${NAME}` comes from.
+  /// - Throws: all that is wrong with the manifest, at once.
+  package static func open(
+    path: String, environment: [String: String]
+  ) throws(ManifestFailure) -> ManifestFile {
+    let file = try DocumentFile(path: path)
+    let check = ItemCheck()
+    let itemProblems = Problems()
+    let walker = DocumentWalker(sink: check, problems: itemProblems)
+    let hash = SHA256()
+    do throws(ManifestFailure) {
+      try DocumentPass(over: file, events: walker, hash: hash).run()
+    } catch {
+      throw error.followed(by: itemProblems)
+    }
+    let problems = Problems()
+    let head = SettingsReader(problems: problems, environment: environment)
+      .read(walker.head, defaultName: defaultName(ofFileAt: path))
+    problems.append(itemProblems)
+    checkVariantNames(check.variantLists, among: head.variantNames, problems)
+    try findDuplicates(check.fingerprints, in: file, problems)
+    guard problems.isEmpty else { throw problems.failure(of: path) }
+    return ManifestFile(
+      file, settings: head.settings, head: walker.head, digest: hash.finish(),
+      itemCount: walker.itemCount)
+  }
+
+  private init(
+    _ file: DocumentFile, settings: JobSettings, head: JSONValue, digest: Digest, itemCount: Int
+  ) {
+    self.file = file
+    path = file.path
+    identity = file.identity
+    self.settings = settings
+    headText = HeadText.make(from: head, name: settings.name)
+    self.digest = digest
+    self.itemCount = itemCount
+  }
+
+  /// Second pass: the items in order. Any number of readers may be made, one after the other or at
+  /// the same time.
+  package func makeItemReader() throws(ManifestFailure) -> ItemReader { ItemReader(file) }
+
+  /// - Returns: nil where there is no regular file of that name.
+  package static func identity(ofFileAt path: String) -> Identity? { Identity(ofFileAt: path) }
+
+  /// `jobs/my.catalog.json` → `my.catalog`.
+  private static func defaultName(ofFileAt path: String) -> String {
+    let base = path.split(separator: "/").last ?? ""
+    guard let dot = base.lastIndex(of: "."), dot > base.startIndex else { return String(base) }
+    return String(base[..<dot])
+  }
+
+  /// The variants may stand behind the items that name them, so this comes when all is read.
+  private static func checkVariantNames(
+    _ lists: VariantLists, among known: Set<String>, _ problems: Problems
+  ) {
+    for (name, place) in lists.firstPlaces where !known.contains(name) {
+      problems.add(
+        place,
+        "unknown variant \(Shown.quoted(name))\(Suggestion.text(for: name, among: known.sorted()))")
+    }
+  }
+
+  private static func findDuplicates(
+    _ fingerprints: IDFingerprints, in file: DocumentFile, _ problems: Problems
+  ) throws(ManifestFailure) {
+    let repeated = fingerprints.repeated(most: Problems.most)
+    guard !repeated.kept.isEmpty else { return }
+    let finder = DuplicateFinder(suspects: repeated.kept, found: problems)
+    let walker = DocumentWalker(sink: finder, problems: Problems())
+    try DocumentPass(over: file, events: walker).run()
+    problems.add(uncounted: repeated.others)
+  }
+}
+
+/// Settings back from a head that a ledger kept: for `show`, and for workers that have no manifest.
+///
+/// - Throws: where it is no head of this version, or a variable of its credentials is not set.
+package func settings(
+  fromHead text: String, environment: [String: String]
+) throws(ManifestFailure) -> JobSettings {
+  let source = "the job's settings in the ledger"
+  let problems = Problems()
+  let head: JSONValue
+  do throws(JSONParser.Stop) {
+    head = try JSONTree.parse(text)
+  } catch {
+    throw ManifestFailure(source: source, problems: [Problem(place: "", message: error.reason)])
+  }
+  let result = SettingsReader(problems: problems, environment: environment)
+    .read(head, defaultName: "")
+  guard problems.isEmpty else { throw problems.failure(of: source) }
+  return result.settings
+}
+
+/// What a ledger keeps of a manifest.
+enum HeadText {
+  private static let leftOut: Set<String> = ["$schema", "items", "sources"]
+
+  static func make(from head: JSONValue, name: String) -> String {
+    guard case .object(let members) = head else { return head.canonicalText }
+    let kept = members.filter { !leftOut.contains($0.key) && $0.key != "name" }
+    return JSONValue.object(kept + [JSONValue.Member(key: "name", value: .string(name))])
+      .canonicalText
+  }
+}
