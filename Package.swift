@@ -103,7 +103,11 @@ let package = Package(
     tests("StorageTests", ["Hashing", "Storage", "Threading", "Vocabulary"]),
     tests(
       "LedgerTests",
-      ["HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading", "Vocabulary"]),
+      [
+        // CSQLite: these tests also play the foreign program that opens, locks or breaks the file
+        "CSQLite", "HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading",
+        "Vocabulary",
+      ]),
     tests(
       "DecodingTests", ["DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
     tests(
