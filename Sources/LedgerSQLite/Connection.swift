@@ -84,6 +84,9 @@ extension Connection {
     return statement
   }
 
+  /// Of all that was prepared, so that a test can read how each is carried out.
+  var preparedTexts: [String] { statements.values.map { String(cString: sqlite3_sql($0.handle)) } }
+
   /// Runs text that is not a constant, or that holds several statements.
   func execute(_ sql: String) throws(LedgerFailure) {
     let code = sqlite3_exec(handle, sql, nil, nil, nil)

@@ -73,7 +73,7 @@ extension StatusReading {
     SELECT state, sum(n) FROM due_counts WHERE job = ? AND minute = ? GROUP BY state
     """
   static let dueInMinuteQuery: StaticString = """
-    SELECT items.state, count(*) FROM host_counts JOIN items
+    SELECT items.state, count(*) FROM host_counts CROSS JOIN items
       ON items.job = host_counts.job AND items.host = host_counts.host
     WHERE host_counts.job = ? AND items.due_at BETWEEN ? AND ? GROUP BY items.state
     """
@@ -119,7 +119,7 @@ extension StatusReading {
   }
 
   static let leasedAndDueQuery: StaticString = """
-    SELECT count(*) FROM leases JOIN items ON items.entry = leases.entry
+    SELECT count(*) FROM leases CROSS JOIN items ON items.entry = leases.entry
     WHERE leases.expires > ?1 AND items.due_at <= ?1
     """
 

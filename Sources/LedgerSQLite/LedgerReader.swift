@@ -25,6 +25,8 @@ actor LedgerReader {
     guard let connection else { throw .other(path: path, reason: "it was closed") }
     return connection
   }
+
+  func preparedTexts() throws(LedgerFailure) -> [String] { try live().preparedTexts }
 }
 
 // MARK: Looking up
@@ -103,8 +105,8 @@ extension LedgerReader {
   static let itemsOfIDQuery: StaticString = """
     SELECT i.number, j.name, i.id, url, entry, state, due_at, failure_code, failure_message,
       failure_hint, failure_disposition
-    FROM jobs AS j JOIN item_ids AS n ON n.job = j.number AND n.id = ?
-      JOIN items AS i ON i.number = n.item
+    FROM jobs AS j CROSS JOIN item_ids AS n ON n.job = j.number AND n.id = ?
+      CROSS JOIN items AS i ON i.number = n.item
     ORDER BY j.number
     """
 
@@ -129,7 +131,7 @@ extension LedgerReader {
     for case (let number, var view)? in found {
       view.published = try connection.all(
         """
-        SELECT path, variant, object FROM published WHERE item = ? ORDER BY path
+        SELECT path, variant, object FROM published WHERE item = ? ORDER BY job, path
         """, .int(number)
       ) { row in
         Publication(path: row.text(0), variant: row.text(1), object: row.digest(2)!)  // has an item

@@ -11,8 +11,8 @@ import Vocabulary
 package final class LedgerSQLite: Ledger {
   private let path: String
   /// Nil where the ledger was opened for reading only.
-  private let writer: LedgerWriter?
-  private let reader: LedgerReader
+  let writer: LedgerWriter?
+  let reader: LedgerReader
 
   private init(path: String, writer: LedgerWriter?, reader: LedgerReader) {
     self.path = path

@@ -56,6 +56,8 @@ actor LedgerWriter {
     guard let connection else { throw .other(path: path, reason: "it was closed") }
     return connection
   }
+
+  func preparedTexts() throws(LedgerFailure) -> [String] { try live().preparedTexts }
 }
 
 // MARK: Transactions

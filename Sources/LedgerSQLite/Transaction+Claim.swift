@@ -90,12 +90,12 @@ extension Claiming {
     let before = claims.count
     var host = cursor.hosts[place]
     defer { cursor.hosts[place] = host }
-    try pass(&host.atOnce, Self.atOnceQuery, last: 0, host, &wanted)
+    try pass(&host.atOnce, Self.atOnce, last: 0, host, &wanted)
     if mayTake ? wanted > 0 : !heldBack {
-      try pass(&host.expired, Self.expiredQuery, last: request.due.lastDue, host, &wanted)
+      try pass(&host.expired, Self.expired, last: request.due.lastDue, host, &wanted)
     }
     if request.due.takesFailedLane, mayTake ? wanted > 0 : !heldBack {
-      try pass(&host.failed, Self.failedQuery, last: .max - 1, host, &wanted)
+      try pass(&host.failed, Self.failed, last: .max - 1, host, &wanted)
     }
     return claims.count > before
   }
@@ -104,39 +104,62 @@ extension Claiming {
 // MARK: Lanes
 
 extension Claiming {
-  static let atOnceQuery: StaticString = """
-    SELECT number, due_at, run, entry FROM items
-    WHERE job = ? AND host = ? AND (due_at, number) > (?, ?) AND due_at = 0
-    ORDER BY due_at, number
-    """
-  static let expiredQuery: StaticString = """
-    SELECT number, due_at, run, entry FROM items
-    WHERE job = ? AND host = ? AND (due_at, number) > (?, ?)
-    ORDER BY due_at, number
-    """
-  static let failedQuery: StaticString = """
-    SELECT number, due_at, run, entry FROM items
-    WHERE state = 2 AND job = ? AND host = ? AND (due_at, number) > (?, ?)
-    ORDER BY due_at, number
-    """
+  /// How a lane is read on from a place: first the rest of the same due time, then what is later. One
+  /// comparison of (due_at, number) would read a due time that many items share from its start.
+  struct Queries {
+    var sameTime: StaticString
+    var later: StaticString?
+  }
+
+  static let atOnce = Queries(
+    sameTime: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE job = ? AND host = ? AND due_at = ? AND number > ? ORDER BY number
+      """)
+  static let expired = Queries(
+    sameTime: atOnce.sameTime,
+    later: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE job = ? AND host = ? AND due_at > ? ORDER BY due_at, number
+      """)
+  static let failed = Queries(
+    sameTime: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE state = 2 AND job = ? AND host = ? AND due_at = ? AND number > ? ORDER BY number
+      """,
+    later: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE state = 2 AND job = ? AND host = ? AND due_at > ? ORDER BY due_at, number
+      """)
 
   /// Moves along a lane and claims until `wanted` is 0. With `wanted` 0 from the start it stops at the
   /// first row that could be claimed, and says so in `heldBack`.
   private mutating func pass(
-    _ lane: inout RunCursor.Lane, _ query: StaticString, last: Int64, _ host: RunCursor.Host,
+    _ lane: inout RunCursor.Lane, _ queries: Queries, last: Int64, _ host: RunCursor.Host,
     _ wanted: inout Int
   ) throws(LedgerFailure) {
     guard lane.isOpen(last) else { return }
     let isLookOnly = wanted <= 0
-    let statement = try connection.statement(query)
-    statement.bind([
+    let place: [SQLValue] = [
       .int(request.job.value), .int(host.number), .int(lane.dueAt), .int(lane.number),
-    ])
-    var resumesAt = Int64.max
+    ]
+    lane.resumesAt = .max
+    try pass(queries.sameTime, place, &lane, last, host, &wanted, isLookOnly)
+    if let later = queries.later, lane.resumesAt == .max {
+      try pass(later, place.dropLast(), &lane, last, host, &wanted, isLookOnly)
+    }
+  }
+
+  private mutating func pass(
+    _ query: StaticString, _ place: [SQLValue], _ lane: inout RunCursor.Lane, _ last: Int64,
+    _ host: RunCursor.Host, _ wanted: inout Int, _ isLookOnly: Bool
+  ) throws(LedgerFailure) {
+    let statement = try connection.statement(query)
+    statement.bind(place)
     try connection.forEach(statement) { row throws(LedgerFailure) in
       let dueAt = row.int(1)
       guard dueAt <= last, rowsLeft > 0, isLookOnly || wanted > 0 else {
-        resumesAt = dueAt
+        lane.resumesAt = dueAt
         return false
       }
       rowsLeft -= 1
@@ -145,7 +168,7 @@ extension Claiming {
           cursor.passOver(entry)
         } else if isLookOnly {
           heldBack = true
-          resumesAt = dueAt
+          lane.resumesAt = dueAt
           return false
         } else if try claim(entry, host.name, after: 0) {
           wanted -= 1
@@ -154,7 +177,6 @@ extension Claiming {
       (lane.dueAt, lane.number) = (dueAt, row.int(0))
       return true
     }
-    lane.resumesAt = resumesAt
   }
 
   private func isHeld(_ entry: EntryKey) throws(LedgerFailure) -> Bool {
