@@ -213,9 +213,15 @@ extension Connection {
     return (application, version, tables)
   }
 
+  /// `checkedVersionNow` outside of a transaction: of one state of the file, though another process
+  /// may be making it.
+  func checkedVersion() throws(LedgerFailure) -> Int {
+    try reading { () throws(LedgerFailure) in try checkedVersionNow() }
+  }
+
   /// Refuses what is no ledger, or a newer one.
   /// - Returns: the schema's version; 0 for an empty file.
-  func checkedVersion() throws(LedgerFailure) -> Int {
+  private func checkedVersionNow() throws(LedgerFailure) -> Int {
     let header = try header()
     guard header.application == Schema.applicationID || header.tables == 0 else {
       throw .damaged(path: path, reason: "it is another program's database")
@@ -231,7 +237,7 @@ extension Connection {
   func migrate() throws(LedgerFailure) {
     while try checkedVersion() < Schema.version {
       try writing { () throws(LedgerFailure) in
-        let version = try checkedVersion()
+        let version = try checkedVersionNow()
         guard version < Schema.version else { return }
         try execute(Schema.migrations[version])
         if version == 0 {
