@@ -1,3 +1,13 @@
 // SQLite.
 #pragma once
 #include <sqlite3.h>
+
+// Swift cannot import SQLITE_TRANSIENT, a cast of -1 to a function pointer: the bytes are copied.
+static inline int tw_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int length) {
+  return sqlite3_bind_text(statement, index, text, length, SQLITE_TRANSIENT);
+}
+
+// As above, for bytes.
+static inline int tw_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int length) {
+  return sqlite3_bind_blob(statement, index, bytes, length, SQLITE_TRANSIENT);
+}

@@ -1,0 +1,163 @@
+import LedgerCore
+import Vocabulary
+
+// Status from kept counters: what is due comes from the counts per minute; only the minute that is
+// passing is looked at item by item, through the index of what is due.
+
+extension LedgerReader {
+  func status(at now: Timestamp) throws(LedgerFailure) -> LedgerStatus {
+    let connection = try live()
+    return try connection.reading { () throws(LedgerFailure) in
+      try StatusReading(connection: connection, now: now).status()
+    }
+  }
+}
+
+struct StatusReading {
+  let connection: Connection
+  let now: Timestamp
+
+  private struct Job {
+    var number: Int64
+    var name: String
+    var lastRun: Timestamp?
+  }
+
+  func status() throws(LedgerFailure) -> LedgerStatus {
+    let jobs = try connection.all("SELECT number, name, last_run FROM jobs ORDER BY name") {
+      Job(number: $0.int(0), name: $0.text(1), lastRun: $0.optionalTime(2))
+    }
+    let totals = try connection.first("SELECT objects, object_bytes FROM meta") {
+      (count: $0.count(0), bytes: $0.count(1))
+    }
+    var status = LedgerStatus(
+      jobs: [], objectCount: totals?.count ?? 0, objectBytes: totals?.bytes ?? 0, queuePending: 0,
+      queueLeased: try leased(), queueDead: 0, nextExpiry: nil)
+    for job in jobs {
+      let due = try dueCounts(job.number)
+      status.jobs.append(try row(of: job, due))
+      status.queuePending += due.values.reduce(0, +)
+      status.queueDead += try dead(job.number)
+      if let expiry = try nextExpiry(job.number) {
+        status.nextExpiry = min(status.nextExpiry ?? expiry, expiry)
+      }
+    }
+    status.queuePending -= try leasedAndDue()
+    return status
+  }
+
+  private func row(
+    of job: Job, _ due: [ItemState: Int]
+  ) throws(LedgerFailure) -> LedgerStatus.Job {
+    let counts = try connection.all(
+      "SELECT state, n FROM job_counts WHERE job = ?", .int(job.number)
+    ) { ($0.count(0), $0.count(1)) }
+    func count(_ state: ItemState) -> Int { counts.first { $0.0 == state.rawValue }?.1 ?? 0 }
+    let stale = due[.well] ?? 0
+    return LedgerStatus.Job(
+      name: job.name, items: counts.reduce(0) { $0 + $1.1 }, fresh: count(.well) - stale,
+      stale: stale, failed: count(.failed) + count(.unusable), pending: count(.pending),
+      notStored: count(.notStored), lastRun: job.lastRun)
+  }
+}
+
+// MARK: What is due
+
+extension StatusReading {
+  private var thisMinute: Int64 { now.milliseconds / Tally.millisecondsPerMinute }
+
+  static let dueCountsQuery: StaticString = """
+    SELECT state, sum(n) FROM due_counts WHERE job = ? AND minute < ? GROUP BY state
+    """
+  static let minuteCountsQuery: StaticString = """
+    SELECT state, sum(n) FROM due_counts WHERE job = ? AND minute = ? GROUP BY state
+    """
+  static let dueInMinuteQuery: StaticString = """
+    SELECT items.state, count(*) FROM host_counts CROSS JOIN items
+      ON items.job = host_counts.job AND items.host = host_counts.host
+    WHERE host_counts.job = ? AND items.due_at BETWEEN ? AND ? GROUP BY items.state
+    """
+
+  /// How many items of a job are due by now, by their state.
+  private func dueCounts(_ job: Int64) throws(LedgerFailure) -> [ItemState: Int] {
+    var counts: [ItemState: Int] = [:]
+    func add(_ rows: [(state: Int, n: Int)]) {
+      for row in rows { counts[ItemState(rawValue: row.state) ?? .pending, default: 0] += row.n }
+    }
+    add(
+      try connection.all(Self.dueCountsQuery, .int(job), .int(thisMinute)) {
+        ($0.count(0), $0.count(1))
+      })
+    let inMinute = try connection.all(Self.minuteCountsQuery, .int(job), .int(thisMinute)) {
+      $0.count(1)
+    }
+    guard inMinute.contains(where: { $0 > 0 }) else { return counts }
+    add(
+      try connection.all(
+        Self.dueInMinuteQuery, .int(job), .int(thisMinute * Tally.millisecondsPerMinute),
+        .time(now)
+      ) { ($0.count(0), $0.count(1)) })
+    return counts
+  }
+
+  /// Failed items that nothing will try again by itself.
+  private func dead(_ job: Int64) throws(LedgerFailure) -> Int {
+    try connection.first(
+      "SELECT sum(n) FROM due_counts WHERE job = ? AND state = 2 AND minute >= ?", .int(job),
+      .int(Timestamp.distantFuture.milliseconds / Tally.millisecondsPerMinute)
+    ) { $0.count(0) } ?? 0
+  }
+}
+
+// MARK: The queue
+
+extension StatusReading {
+  private func leased() throws(LedgerFailure) -> Int {
+    try connection.first("SELECT count(*) FROM leases WHERE expires > ?", .time(now)) {
+      $0.count(0)
+    } ?? 0
+  }
+
+  static let leasedAndDueQuery: StaticString = """
+    SELECT count(*) FROM leases CROSS JOIN items ON items.entry = leases.entry
+    WHERE leases.expires > ?1 AND items.due_at <= ?1
+    """
+
+  private func leasedAndDue() throws(LedgerFailure) -> Int {
+    try connection.first(Self.leasedAndDueQuery, .time(now)) { $0.count(0) } ?? 0
+  }
+}
+
+// MARK: The next expiry
+
+extension StatusReading {
+  static let nextMinuteQuery: StaticString = """
+    SELECT minute FROM due_counts WHERE job = ? AND state = 1 AND minute >= ? AND n > 0
+    ORDER BY job, state, minute LIMIT 1
+    """
+  static let firstInMinuteQuery: StaticString = """
+    SELECT min(
+      (SELECT due_at FROM items
+       WHERE items.job = host_counts.job AND items.host = host_counts.host AND due_at > ?2
+         AND due_at < ?3 AND state = 1
+       ORDER BY due_at LIMIT 1))
+    FROM host_counts WHERE job = ?1
+    """
+
+  /// When the first of a job's well items falls due.
+  private func nextExpiry(_ job: Int64) throws(LedgerFailure) -> Timestamp? {
+    var minute = thisMinute
+    while let next = try connection.first(
+      Self.nextMinuteQuery, .int(job), .int(minute), read: { $0.int(0) })
+    {
+      let start = max(now.milliseconds, next * Tally.millisecondsPerMinute - 1)
+      let end = (next + 1) * Tally.millisecondsPerMinute
+      let first = try connection.first(
+        Self.firstInMinuteQuery, .int(job), .int(start), .int(end)
+      ) { $0.optionalTime(0) }
+      if let first, let first { return first }
+      minute = next + 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,163 @@
+import Glibc
+import LedgerCore
+import Threading
+import Vocabulary
+
+/// The reading connection, on a thread of its own: look-ups never wait for a writer.
+actor LedgerReader {
+  private let thread = ThreadExecutor(name: "ledger-reader")
+  private let path: String
+  private var connection: Connection?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  init(path: String) { self.path = path }
+
+  deinit { thread.stop() }
+
+  func open(patience: Duration) throws(LedgerFailure) {
+    connection = try Connection.openForReading(path: path, patience: patience)
+  }
+
+  func close() { connection = nil }
+
+  func live() throws(LedgerFailure) -> Connection {
+    guard let connection else { throw .other(path: path, reason: "it was closed") }
+    return connection
+  }
+
+  func preparedTexts() throws(LedgerFailure) -> [String] { try live().preparedTexts }
+}
+
+// MARK: Looking up
+
+extension LedgerReader {
+  func job(named name: String) throws(LedgerFailure) -> JobRecord? {
+    try live().first(
+      """
+      SELECT number, name, settings, settings_digest, manifest_path, manifest_size,
+        manifest_modified_ns, manifest_inode, manifest_digest,
+        (SELECT sum(n) FROM job_counts WHERE job = number)
+      FROM jobs WHERE name = ?
+      """, .text(name)
+    ) { row in
+      JobRecord(
+        number: JobNumber(row.int(0)), name: row.text(1), identity: row.identity(from: 4),
+        settings: row.text(2), settingsDigest: row.digest(3)!,  // NOT NULL, of 32 bytes
+        items: row.count(9))
+    }
+  }
+
+  func entry(_ key: EntryKey) throws(LedgerFailure) -> Entry? {
+    try live().first("SELECT * FROM entries WHERE key = ?", .key(key)) { $0.entry() } ?? nil
+  }
+
+  func variants(of original: Digest) throws(LedgerFailure) -> [VariantRecord] {
+    try live().all(
+      "SELECT * FROM variants WHERE original = ? ORDER BY original, recipe", .digest(original)
+    ) { $0.variant() }.compactMap(\.self)
+  }
+
+  func storeID() throws(LedgerFailure) -> String {
+    try live().first("SELECT store_id FROM meta") { $0.text(0) } ?? ""
+  }
+
+  static let pendingLinksQuery: StaticString = """
+    SELECT job, name, path, object FROM published JOIN jobs ON number = job
+    WHERE pending_since IS NOT NULL ORDER BY pending_since LIMIT ?
+    """
+
+  func pendingLinks(limit: Int) throws(LedgerFailure) -> [LinkTask] {
+    try live().all(Self.pendingLinksQuery, .int(limit)) { row in
+      LinkTask(
+        job: JobNumber(row.int(0)), jobName: row.text(1), path: row.text(2), object: row.digest(3))
+    }
+  }
+
+  func unsettled(
+    job: JobNumber, run: RunNumber
+  ) throws(LedgerFailure) -> [ItemState: Int] {
+    let counts = try live().all(
+      """
+      SELECT state, n - coalesce(
+        (SELECT n FROM run_counts WHERE run = ?2 AND run_counts.state = job_counts.state), 0)
+      FROM job_counts WHERE job = ?1
+      """, .int(job.value), .int(run.value)
+    ) { (state: ItemState(rawValue: $0.count(0)), n: $0.count(1)) }
+    var result: [ItemState: Int] = [:]
+    for count in counts where count.n > 0 {
+      if let state = count.state { result[state] = count.n }
+    }
+    return result
+  }
+}
+
+// MARK: Items
+
+extension LedgerReader {
+  static let itemsOfEntryQuery: StaticString = """
+    SELECT number, name, id, url, entry, state, due_at, failure_code, failure_message,
+      failure_hint, failure_disposition
+    FROM (SELECT * FROM items WHERE entry = ?) AS i
+      JOIN (SELECT number AS j, name FROM jobs) ON j = i.job
+    ORDER BY i.job, i.number
+    """
+  static let itemsOfIDQuery: StaticString = """
+    SELECT i.number, j.name, i.id, url, entry, state, due_at, failure_code, failure_message,
+      failure_hint, failure_disposition
+    FROM jobs AS j CROSS JOIN item_ids AS n ON n.job = j.number AND n.id = ?
+      CROSS JOIN items AS i ON i.number = n.item
+    ORDER BY j.number
+    """
+
+  func items(naming key: EntryKey) throws(LedgerFailure) -> [ItemView] {
+    let connection = try live()
+    return try connection.reading { () throws(LedgerFailure) in
+      try views(connection.all(Self.itemsOfEntryQuery, .key(key)) { $0.itemView() }, connection)
+    }
+  }
+
+  func items(withID id: String) throws(LedgerFailure) -> [ItemView] {
+    let connection = try live()
+    return try connection.reading { () throws(LedgerFailure) in
+      try views(connection.all(Self.itemsOfIDQuery, .text(id)) { $0.itemView() }, connection)
+    }
+  }
+
+  private func views(
+    _ found: [(number: Int64, view: ItemView)?], _ connection: Connection
+  ) throws(LedgerFailure) -> [ItemView] {
+    var views: [ItemView] = []
+    for case (let number, var view)? in found {
+      view.published = try connection.all(
+        """
+        SELECT path, variant, object FROM published WHERE item = ? ORDER BY job, path
+        """, .int(number)
+      ) { row in
+        Publication(path: row.text(0), variant: row.text(1), object: row.digest(2)!)  // has an item
+      }
+      views.append(view)
+    }
+    return views
+  }
+}
+
+extension Row {
+  fileprivate func identity(from column: Int32) -> ManifestIdentity? {
+    guard let digest = digest(column + 4) else { return nil }
+    return ManifestIdentity(
+      path: text(column), size: int(column + 1), modifiedNanoseconds: int(column + 2),
+      inode: UInt64(bitPattern: int(column + 3)), digest: digest)
+  }
+
+  /// Columns number, job's name, id, url, entry, state, due_at and the failure's four.
+  fileprivate func itemView() -> (number: Int64, view: ItemView)? {
+    guard let id = try? ItemID(text(2)) else { return nil }
+    let key = key(4)
+    let view = ItemView(
+      job: text(1), id: id, url: key == nil ? nil : try? ItemURL(text(3)), key: key,
+      state: ItemState(rawValue: count(5)) ?? .pending, dueAt: time(6), failure: failure(from: 7),
+      published: [])
+    return (int(0), view)
+  }
+}

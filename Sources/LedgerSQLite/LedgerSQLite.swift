@@ -1,0 +1,166 @@
+// LedgerSQLite: the ledger in one SQLite file, shared by any number of processes. What comes in:
+// LedgerCore's calls. What goes out: LedgerCore's values. Every statement runs on one of two threads:
+// LedgerWriter's, where calls share transactions, and LedgerReader's. A write is a method of
+// Transaction; the tables stand in Schema.
+
+import HTTPCaching
+import LedgerCore
+import Threading
+import Vocabulary
+
+package final class LedgerSQLite: Ledger {
+  private let path: String
+  /// Nil where the ledger was opened for reading only.
+  let writer: LedgerWriter?
+  let reader: LedgerReader
+
+  private init(path: String, writer: LedgerWriter?, reader: LedgerReader) {
+    self.path = path
+    self.writer = writer
+    self.reader = reader
+  }
+
+  /// Opens a ledger, and makes it (mode 0600) where there is none. Its folder must exist.
+  ///
+  /// - Parameters:
+  ///   - owner: who holds the leases, for people; two processes may have one name.
+  ///   - patience: how long a lock that another program holds is waited for.
+  /// - Throws: a file that is newer, damaged or not a ledger is left as it is.
+  package static func open(
+    path: String, clock: WallClock, owner: String, patience: Duration = .seconds(60)
+  ) async throws(LedgerFailure) -> LedgerSQLite {
+    let writer = LedgerWriter(path: path, clock: clock, owner: owner)
+    try await writer.open(patience: patience)
+    let reader = LedgerReader(path: path)
+    do throws(LedgerFailure) {
+      try await reader.open(patience: patience)
+    } catch {
+      await writer.close()
+      throw error
+    }
+    return LedgerSQLite(path: path, writer: writer, reader: reader)
+  }
+
+  /// Opens a ledger that others may be writing: everything that would change it fails as read-only.
+  package static func openReadOnly(
+    path: String, patience: Duration = .seconds(60)
+  ) async throws(LedgerFailure) -> LedgerSQLite {
+    let reader = LedgerReader(path: path)
+    try await reader.open(patience: patience)
+    return LedgerSQLite(path: path, writer: nil, reader: reader)
+  }
+
+  private func writing() throws(LedgerFailure) -> LedgerWriter {
+    guard let writer else { throw .readOnly(path: path) }
+    return writer
+  }
+
+  package func close() async {
+    await reader.close()
+    await writer?.close()  // last: it leaves the file without a WAL
+  }
+}
+
+// MARK: Jobs and their manifests
+
+extension LedgerSQLite {
+  package func job(named name: String) async throws(LedgerFailure) -> JobRecord? {
+    try await reader.job(named: name)
+  }
+
+  package func beginIngest(
+    name: String, settings: String, settingsDigest: Digest, at now: Timestamp
+  ) async throws(LedgerFailure) -> IngestTicket {
+    try await writing().beginIngest(name: name, settings: settings, digest: settingsDigest)
+  }
+
+  package func ingest(
+    _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
+  ) async throws(LedgerFailure) -> [ItemID] {
+    try await writing().ingest(items, bad: bad, ticket: ticket)
+  }
+
+  package func finishIngest(
+    _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
+  ) async throws(LedgerFailure) -> [LinkTask] {
+    try await writing().finishIngest(ticket, identity: identity, prune: prune)
+  }
+}
+
+// MARK: Runs and the queue
+
+extension LedgerSQLite {
+  package func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber
+  {
+    try await writing().beginRun(job: job, at: now)
+  }
+
+  package func finishRun(
+    _ run: RunNumber, job: JobNumber, counts: [Outcome: Int], at now: Timestamp
+  ) async throws(LedgerFailure) {
+    try await writing().finishRun(run, job: job, counts: counts, at: now)
+  }
+
+  package func unsettled(
+    job: JobNumber, run: RunNumber
+  ) async throws(LedgerFailure) -> [ItemState: Int] {
+    try await reader.unsettled(job: job, run: run)
+  }
+
+  package func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
+    try await writing().claim(request)
+  }
+
+  package func renew(
+    _ leases: [Lease], until: Timestamp
+  ) async throws(LedgerFailure) -> [Lease] {
+    try await writing().renew(leases, until: until)
+  }
+
+  package func release(_ leases: [Lease]) async throws(LedgerFailure) {
+    try await writing().release(leases)
+  }
+
+  package func settle(
+    _ settlement: Settlement
+  ) async throws(LedgerFailure) -> SettlementResult {
+    try await writing().settle(settlement)
+  }
+
+  package func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
+    guard !links.isEmpty else { return }
+    try await writing().confirm(links)
+  }
+
+  package func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
+    try await reader.pendingLinks(limit: limit)
+  }
+}
+
+// MARK: Looking up
+
+extension LedgerSQLite {
+  package func entry(_ key: EntryKey) async throws(LedgerFailure) -> Entry? {
+    try await reader.entry(key)
+  }
+
+  package func variants(of original: Digest) async throws(LedgerFailure) -> [VariantRecord] {
+    try await reader.variants(of: original)
+  }
+
+  package func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView] {
+    try await reader.items(naming: key)
+  }
+
+  package func items(withID id: String) async throws(LedgerFailure) -> [ItemView] {
+    try await reader.items(withID: id)
+  }
+
+  package func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
+    try await reader.status(at: now)
+  }
+
+  package func storeID() async throws(LedgerFailure) -> String {
+    try await reader.storeID()
+  }
+}

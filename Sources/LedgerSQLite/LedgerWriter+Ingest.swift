@@ -1,0 +1,202 @@
+import LedgerCore
+import Vocabulary
+
+extension LedgerWriter {
+  /// Items that one transaction enters or removes: each may touch three pages of its own, and the WAL
+  /// is to stay under 64 MiB.
+  private static let itemsPerTransaction = 4096
+  /// Links that `finishIngest` hands back; the rest is told by `pendingLinks`.
+  private static let linksReturned = 10_000
+
+  func beginIngest(
+    name: String, settings: String, digest: Digest
+  ) async throws(LedgerFailure) -> IngestTicket {
+    let (ticket, settingsChanged) = try alone { transaction throws(LedgerFailure) in
+      try transaction.beginReading(name: name, settings: settings, digest: digest)
+    }
+    readings[ticket.job.value] = Reading(generation: ticket.generation)
+    if settingsChanged { try await makeAllDue(ticket.job, digest) }
+    return ticket
+  }
+
+  /// The digest is kept with the last of them, so that a reading after a crash does it again.
+  private func makeAllDue(_ job: JobNumber, _ digest: Digest) async throws(LedgerFailure) {
+    let hosts = try live().all(
+      "SELECT host FROM host_counts WHERE job = ?", .int(job.value)
+    ) { $0.int(0) }
+    for host in hosts {
+      var count = 0
+      repeat {
+        count = try alone { transaction throws(LedgerFailure) in
+          try transaction.makeDueAtOnce(job: job, host: host, limit: Self.itemsPerTransaction)
+        }
+        await Task.yield()  // to claims and settlements that wait
+      } while count == Self.itemsPerTransaction
+    }
+    try alone { transaction throws(LedgerFailure) in
+      try transaction.keepSettingsDigest(digest, of: job)
+    }
+  }
+
+  func ingest(
+    _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
+  ) async throws(LedgerFailure) -> [ItemID] {
+    let incoming = items.map(IncomingItem.usable) + bad.map(IncomingItem.bad)
+    var reading = try reading(of: ticket)
+    readings[ticket.job.value] = nil  // so that its bits are changed in place
+    defer { readings[ticket.job.value] = reading }
+    var again: [Int] = []
+    let others = try lookUp(incoming, ticket.job, &reading, &again)
+    var start = 0
+    while start < others.count {
+      let part = others[start..<min(start + Self.itemsPerTransaction, others.count)]
+      try enter(part, incoming, ticket, &reading, &again)
+      start = part.endIndex
+    }
+    return again.sorted().map { incoming[$0].id }
+  }
+
+  private func reading(of ticket: IngestTicket) throws(LedgerFailure) -> Reading {
+    guard let reading = readings[ticket.job.value], reading.generation == ticket.generation else {
+      throw .other(path: try live().path, reason: "this reading of the manifest has ended")
+    }
+    return reading
+  }
+
+  /// An item that is not as the ledger has it.
+  private struct Other {
+    /// Its place in the window.
+    var place: Int
+    /// Its row, if it has one; it is marked as met then.
+    var number: Int64?
+  }
+
+  /// Marks what the ledger has as it is: the whole window, where a manifest did not change. It takes
+  /// no write lock.
+  /// - Returns: the others, in the manifest's order.
+  private func lookUp(
+    _ incoming: [IncomingItem], _ job: JobNumber, _ reading: inout Reading, _ again: inout [Int]
+  ) throws(LedgerFailure) -> [Other] {
+    let connection = try live()
+    let order = inOrderOfIDs(incoming)
+    var others: [Other] = []
+    try connection.reading { () throws(LedgerFailure) in
+      var ids = try IDLookUp(connection, job: job)
+      defer { ids.end() }
+      for place in order {
+        guard let known = try ids.find(incoming[place].id) else {
+          others.append(Other(place: place))
+          continue
+        }
+        guard reading.met.insert(known.number) else {
+          again.append(place)
+          continue
+        }
+        if known.signature != incoming[place].signature {
+          others.append(Other(place: place, number: known.number))
+        }
+      }
+    }
+    return others.sorted { $0.place < $1.place }
+  }
+
+  /// Equal ids in the manifest's order: the first of them counts.
+  private func inOrderOfIDs(_ incoming: [IncomingItem]) -> [Int] {
+    let ids = incoming.map(\.id.text)
+    let isInOrder = zip(ids, ids.dropFirst()).allSatisfy { $0.precedes($1) || $0 == $1 }
+    guard !isInOrder else { return Array(ids.indices) }
+    return ids.indices.sorted { a, b in
+      if ids[a].precedes(ids[b]) { return true }
+      return ids[a] == ids[b] ? a < b : false
+    }
+  }
+
+  private func enter(
+    _ part: ArraySlice<Other>, _ incoming: [IncomingItem], _ ticket: IngestTicket,
+    _ reading: inout Reading, _ again: inout [Int]
+  ) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in
+      // Another reading has begun meanwhile and may have ended: what we add was not seen by it.
+      if try !transaction.isNewest(ticket) { try transaction.forgetManifest(ticket.job) }
+      for other in part {
+        let item = incoming[other.place]
+        if let number = other.number, try transaction.update(number, to: item) { continue }
+        switch try transaction.enter(item, job: ticket.job) {
+        case .new(let number): _ = reading.met.insert(number)
+        case .met(let number):
+          if reading.met.insert(number) {
+            _ = try transaction.update(number, to: item)
+          } else {
+            again.append(other.place)
+          }
+        }
+      }
+    }
+  }
+}
+
+extension String {
+  /// By bytes, as SQLite's BINARY collation orders them.
+  fileprivate func precedes(_ other: String) -> Bool {
+    utf8.lexicographicallyPrecedes(other.utf8)
+  }
+}
+
+// MARK: The end of a reading
+
+extension LedgerWriter {
+  func finishIngest(
+    _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
+  ) async throws(LedgerFailure) -> [LinkTask] {
+    let reading = try reading(of: ticket)
+    defer { readings[ticket.job.value] = nil }
+    var removed: [LinkTask] = []
+    if try items(of: ticket.job) != reading.met.count {
+      removed = try await removeUnmet(ticket, reading.met, prune: prune)
+    }
+    try alone { transaction throws(LedgerFailure) in
+      guard let identity, try transaction.isNewest(ticket) else { return }
+      try transaction.keep(identity, of: ticket.job)
+    }
+    return removed
+  }
+
+  private func items(of job: JobNumber) throws(LedgerFailure) -> Int? {
+    try live().first(
+      "SELECT sum(n) FROM job_counts WHERE job = ?", .int(job.value)
+    ) { $0.count(0) }
+  }
+
+  static let idsPageQuery: StaticString = """
+    SELECT id, item FROM item_ids WHERE job = ? AND id > ? ORDER BY job, id LIMIT 20000
+    """
+
+  /// Goes through the job's items in pages and removes those that the reading did not meet.
+  private func removeUnmet(
+    _ ticket: IngestTicket, _ met: MetItems, prune: Bool
+  ) async throws(LedgerFailure) -> [LinkTask] {
+    var links: [LinkTask] = []
+    var last = ""
+    while true {
+      let page = try live().all(
+        Self.idsPageQuery, .int(ticket.job.value), .text(last)
+      ) { (id: $0.text(0), number: $0.int(1)) }
+      guard let end = page.last else { return links }
+      last = end.id
+      var unmet = page.map(\.number).filter { !met.contains($0) }[...]
+      while !unmet.isEmpty {
+        let part = unmet.prefix(Self.itemsPerTransaction / 4)
+        unmet = unmet.dropFirst(part.count)
+        let tasks = try alone { transaction throws(LedgerFailure) in
+          var links = LinkChanges()
+          // A reading that began after this one decides what is to go.
+          guard try transaction.isNewest(ticket) else { return links.tasks }
+          for number in part { try transaction.remove(number, prune: prune, &links) }
+          return links.tasks
+        }
+        links += tasks.prefix(Self.linksReturned - links.count)
+        await Task.yield()  // to claims and settlements that wait
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import LedgerCore
+import Threading
+import Vocabulary
+
+/// The one writing connection of a process, on a thread of its own.
+///
+/// Calls that arrive while a transaction is under way share the next one: each resumes after the
+/// commit. When nothing else waits, a call is committed at once.
+actor LedgerWriter {
+  /// A write that waits for its transaction.
+  private struct Waiting {
+    /// Runs within the transaction; what it returns hands the result over, after the commit.
+    var write: (Transaction) throws(LedgerFailure) -> () -> Void
+    var fail: (LedgerFailure) -> Void
+  }
+
+  /// So that a transaction, and what a crash can lose, stays small.
+  private static let callsPerTransaction = 512
+
+  private let thread = ThreadExecutor(name: "ledger-writer")
+  private let clock: WallClock
+  private let owner: String
+  private let path: String
+  private var connection: Connection?
+  private var waiting: [Waiting] = []
+  private var isCommitPlanned = false
+  private let hosts = HostNumbers()
+  /// Of the runs that claim here; see `RunCursor`.
+  var cursors: [Int64: RunCursor] = [:]
+  /// Readings of manifests under way here, by job.
+  var readings: [Int64: Reading] = [:]
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  init(path: String, clock: WallClock, owner: String) {
+    self.path = path
+    self.clock = clock
+    self.owner = owner
+  }
+
+  deinit { thread.stop() }
+
+  /// - Parameter patience: how long a lock that another program holds is waited for.
+  func open(patience: Duration) throws(LedgerFailure) {
+    connection = try Connection.openForWriting(path: path, patience: patience)
+  }
+
+  func close() {
+    commitWaiting()
+    cursors = [:]
+    readings = [:]
+    connection = nil
+  }
+
+  func live() throws(LedgerFailure) -> Connection {
+    guard let connection else { throw .other(path: path, reason: "it was closed") }
+    return connection
+  }
+
+  func preparedTexts() throws(LedgerFailure) -> [String] { try live().preparedTexts }
+}
+
+// MARK: Transactions
+
+extension LedgerWriter {
+  /// A transaction of its own, for what is long already.
+  func alone<Result>(
+    _ body: (Transaction) throws(LedgerFailure) -> Result
+  ) throws(LedgerFailure) -> Result {
+    let connection = try live()
+    let transaction = Transaction(connection, hosts: hosts, owner: owner, clock: now)
+    do throws(LedgerFailure) {
+      return try connection.writing { () throws(LedgerFailure) in
+        let result = try body(transaction)
+        try transaction.finish()
+        return result
+      }
+    } catch {
+      hosts.forget()
+      throw error
+    }
+  }
+
+  private var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
+
+  /// Shares a transaction with other calls; returns after its commit.
+  func together<Result: Sendable>(
+    _ body: @escaping (Transaction) throws(LedgerFailure) -> Result
+  ) async throws(LedgerFailure) -> Result {
+    let result: Swift.Result<Result, LedgerFailure> = await withCheckedContinuation { caller in
+      waiting.append(
+        Waiting(
+          write: { transaction throws(LedgerFailure) in
+            let result = try body(transaction)
+            return { caller.resume(returning: .success(result)) }
+          },
+          fail: { caller.resume(returning: .failure($0)) }))
+      planCommit()
+    }
+    return try result.get()
+  }
+
+  /// The commit queues behind the calls that have come to this thread by now.
+  private func planCommit() {
+    guard !isCommitPlanned else { return }
+    isCommitPlanned = true
+    Task { self.commitWaiting() }
+  }
+
+  private func commitWaiting() {
+    isCommitPlanned = false
+    while !waiting.isEmpty {
+      let calls = Array(waiting.prefix(Self.callsPerTransaction))
+      waiting.removeFirst(calls.count)
+      commit(calls)
+    }
+  }
+
+  private func commit(_ calls: [Waiting]) {
+    do throws(LedgerFailure) {
+      let deliver = try alone { transaction throws(LedgerFailure) in
+        var deliver: [() -> Void] = []
+        for call in calls { deliver.append(try call.write(transaction)) }
+        return deliver
+      }
+      for resume in deliver { resume() }
+    } catch {
+      // One call's fault is not its neighbours': each is tried for itself.
+      guard case .other = error, calls.count > 1 else {
+        for call in calls { call.fail(error) }
+        return
+      }
+      for call in calls { commit([call]) }
+    }
+  }
+}
+
+// MARK: The queue
+
+extension LedgerWriter {
+  func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber {
+    try await together { transaction throws(LedgerFailure) in
+      try transaction.beginRun(job: job, at: now)
+    }
+  }
+
+  func finishRun(
+    _ run: RunNumber, job: JobNumber, counts: [Outcome: Int], at now: Timestamp
+  ) async throws(LedgerFailure) {
+    cursors[run.value] = nil
+    try await together { transaction throws(LedgerFailure) in
+      try transaction.finishRun(run, job: job, counts: counts, at: now)
+    }
+  }
+
+  func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
+    while true {
+      let cursor = cursors[request.run.value] ?? RunCursor()
+      cursors[request.run.value] = cursor
+      do throws(LedgerFailure) {
+        let (result, isCutShort) = try await together { transaction throws(LedgerFailure) in
+          var claiming = Claiming(transaction, request, cursor)
+          return try claiming.result()
+        }
+        guard isCutShort, result.claims.isEmpty else { return result }
+      } catch {
+        // It may have moved on over rows that were not claimed after all.
+        cursors[request.run.value] = nil
+        throw error
+      }
+    }
+  }
+
+  func renew(_ leases: [Lease], until expires: Timestamp) async throws(LedgerFailure) -> [Lease] {
+    let renewed = try await together { transaction throws(LedgerFailure) in
+      try transaction.renew(leases, until: expires)
+    }
+    if renewed.count < leases.count {
+      let kept = Set(renewed.map(\.entry))
+      for lease in leases where !kept.contains(lease.entry) { comeBackTo(lease.entry) }
+    }
+    return renewed
+  }
+
+  func release(_ leases: [Lease]) async throws(LedgerFailure) {
+    let released = try await together { transaction throws(LedgerFailure) in
+      try transaction.release(leases).map { Released(entry: $0.entry, run: $0.run) }
+    }
+    for lease in released { cursors[lease.run]?.passOver(lease.entry) }
+  }
+
+  private struct Released { var entry: EntryKey; var run: Int64 }
+
+  func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult {
+    let result = try await together { transaction throws(LedgerFailure) in
+      try transaction.settle(settlement)
+    }
+    if case .leaseLost = result { comeBackTo(settlement.lease.entry) }
+    return result
+  }
+
+  /// Another worker has the entry, and may die of it.
+  private func comeBackTo(_ entry: EntryKey) {
+    for cursor in cursors.values { cursor.passOver(entry) }
+  }
+
+  func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
+    try await together { transaction throws(LedgerFailure) in try transaction.confirm(links) }
+  }
+}

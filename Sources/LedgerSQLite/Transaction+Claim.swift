@@ -1,0 +1,282 @@
+import LedgerCore
+import Vocabulary
+
+/// One call's claiming: goes round the hosts, a few entries of each in turn, from where the run's
+/// cursor stands.
+struct Claiming {
+  let transaction: Transaction
+  let request: ClaimRequest
+  let cursor: RunCursor
+  private(set) var claims: [Claim] = []
+  private var taken: [String: Int] = [:]
+  private var claimed: Set<EntryKey> = []
+  private var heldBack = false
+  private var leasedElsewhere = 0
+  private var nextLeaseEnd: Timestamp?
+  private var rowsLeft = Self.rowsPerTransaction
+
+  /// So that no transaction lasts: a call that finds nothing within so many rows goes on in another.
+  static let rowsPerTransaction = 50_000
+  /// Of one entry; a picture that more items name comes in several claims.
+  static let itemsPerClaim = 1_000
+
+  init(_ transaction: Transaction, _ request: ClaimRequest, _ cursor: RunCursor) {
+    self.transaction = transaction
+    self.request = request
+    self.cursor = cursor
+  }
+
+  private var connection: Connection { transaction.connection }
+  private var isFull: Bool { claims.count >= request.limit }
+
+  /// - Returns: what was claimed, and whether rows are left that were not looked at.
+  mutating func result() throws(LedgerFailure) -> (ClaimResult, isCutShort: Bool) {
+    // Others' leases end without a word to us.
+    if request.now - cursor.passedOverLookedAt >= .seconds(1) { try lookAtPassedOver() }
+    try takeArrivals()
+    try goRound()
+    if !isFull { try lookAtPassedOver() }
+    let result = ClaimResult(
+      claims: claims, leasedElsewhere: leasedElsewhere, nextLeaseEnd: nextLeaseEnd,
+      heldBack: heldBack)
+    return (result, isCutShort: rowsLeft <= 0 && !isFull)
+  }
+
+  /// How many more entries of a host may be claimed.
+  private func room(_ host: String) -> Int {
+    (request.room[host] ?? request.perHost) - (taken[host] ?? 0)
+  }
+}
+
+// MARK: The round of hosts
+
+extension Claiming {
+  /// Reads the job's hosts again if items were made due at once since.
+  private func takeArrivals() throws(LedgerFailure) {
+    let arrivals = try connection.first(
+      "SELECT arrivals FROM jobs WHERE number = ?", .int(request.job.value)
+    ) { $0.int(0) }
+    guard let arrivals, arrivals != cursor.arrivals else { return }
+    let hosts = try connection.all(
+      """
+      SELECT host, name FROM host_counts JOIN hosts ON number = host WHERE job = ? ORDER BY host
+      """, .int(request.job.value)
+    ) { (number: $0.int(0), name: $0.text(1)) }
+    cursor.renew(hosts: hosts, arrivals: arrivals)
+  }
+
+  private mutating func goRound() throws(LedgerFailure) {
+    var found = true
+    while found, !isFull, rowsLeft > 0 {
+      found = false
+      let open = cursor.hosts.count { $0.isOpen(request.due) }
+      let portion = max(1, request.limit / max(1, open))
+      for _ in cursor.hosts.indices {
+        guard !isFull, rowsLeft > 0 else { return }
+        let place = cursor.nextHost
+        cursor.nextHost = (place + 1) % cursor.hosts.count
+        guard cursor.hosts[place].isOpen(request.due) else { continue }
+        if try visit(place, portion) { found = true }
+      }
+    }
+  }
+
+  /// - Returns: whether anything was claimed.
+  private mutating func visit(_ place: Int, _ portion: Int) throws(LedgerFailure) -> Bool {
+    var wanted = min(portion, room(cursor.hosts[place].name), request.limit - claims.count)
+    let mayTake = wanted > 0
+    // Without room, one look tells whether that is what holds something back.
+    if !mayTake, heldBack { return false }
+    let before = claims.count
+    var host = cursor.hosts[place]
+    defer { cursor.hosts[place] = host }
+    try pass(&host.atOnce, Self.atOnce, last: 0, host, &wanted)
+    if mayTake ? wanted > 0 : !heldBack {
+      try pass(&host.expired, Self.expired, last: request.due.lastDue, host, &wanted)
+    }
+    if request.due.takesFailedLane, mayTake ? wanted > 0 : !heldBack {
+      try pass(&host.failed, Self.failed, last: .max - 1, host, &wanted)
+    }
+    return claims.count > before
+  }
+}
+
+// MARK: Lanes
+
+extension Claiming {
+  /// How a lane is read on from a place: first the rest of the same due time, then what is later. One
+  /// comparison of (due_at, number) would read a due time that many items share from its start.
+  struct Queries {
+    var sameTime: StaticString
+    var later: StaticString?
+  }
+
+  static let atOnce = Queries(
+    sameTime: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE job = ? AND host = ? AND due_at = ? AND number > ? ORDER BY number
+      """)
+  static let expired = Queries(
+    sameTime: atOnce.sameTime,
+    later: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE job = ? AND host = ? AND due_at > ? ORDER BY due_at, number
+      """)
+  static let failed = Queries(
+    sameTime: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE state = 2 AND job = ? AND host = ? AND due_at = ? AND number > ? ORDER BY number
+      """,
+    later: """
+      SELECT number, due_at, run, entry FROM items
+      WHERE state = 2 AND job = ? AND host = ? AND due_at > ? ORDER BY due_at, number
+      """)
+
+  /// Moves along a lane and claims until `wanted` is 0. With `wanted` 0 from the start it stops at the
+  /// first row that could be claimed, and says so in `heldBack`.
+  private mutating func pass(
+    _ lane: inout RunCursor.Lane, _ queries: Queries, last: Int64, _ host: RunCursor.Host,
+    _ wanted: inout Int
+  ) throws(LedgerFailure) {
+    guard lane.isOpen(last) else { return }
+    let isLookOnly = wanted <= 0
+    let place: [SQLValue] = [
+      .int(request.job.value), .int(host.number), .int(lane.dueAt), .int(lane.number),
+    ]
+    lane.resumesAt = .max
+    try pass(queries.sameTime, place, &lane, last, host, &wanted, isLookOnly)
+    if let later = queries.later, lane.resumesAt == .max {
+      try pass(later, place.dropLast(), &lane, last, host, &wanted, isLookOnly)
+    }
+  }
+
+  private mutating func pass(
+    _ query: StaticString, _ place: [SQLValue], _ lane: inout RunCursor.Lane, _ last: Int64,
+    _ host: RunCursor.Host, _ wanted: inout Int, _ isLookOnly: Bool
+  ) throws(LedgerFailure) {
+    let statement = try connection.statement(query)
+    statement.bind(place)
+    try connection.forEach(statement) { row throws(LedgerFailure) in
+      let dueAt = row.int(1)
+      guard dueAt <= last, rowsLeft > 0, isLookOnly || wanted > 0 else {
+        lane.resumesAt = dueAt
+        return false
+      }
+      rowsLeft -= 1
+      if row.int(2) != request.run.value, let entry = row.key(3), !claimed.contains(entry) {
+        if try isHeld(entry) {
+          cursor.passOver(entry)
+        } else if isLookOnly {
+          heldBack = true
+          lane.resumesAt = dueAt
+          return false
+        } else if try claim(entry, host.name, after: 0) {
+          wanted -= 1
+        }
+      }
+      (lane.dueAt, lane.number) = (dueAt, row.int(0))
+      return true
+    }
+  }
+
+  private func isHeld(_ entry: EntryKey) throws(LedgerFailure) -> Bool {
+    guard let holder = try transaction.holder(of: entry) else { return false }
+    return holder.expires > request.now
+  }
+}
+
+// MARK: Entries
+
+extension Claiming {
+  static let itemsQuery: StaticString = """
+    SELECT number, id, variants, state, due_at, run, url FROM items
+    WHERE entry = ? AND job = ? AND number > ? ORDER BY number
+    """
+
+  private struct DueItems {
+    var items: [ClaimedItem] = []
+    var url = ""
+    var isCutShort = false
+  }
+
+  /// The job's items of an entry that this run is to settle.
+  private func dueItems(
+    of entry: EntryKey, after number: Int64, limit: Int = itemsPerClaim
+  ) throws(LedgerFailure) -> DueItems {
+    var due = DueItems()
+    let statement = try connection.statement(Self.itemsQuery)
+    statement.bind([.key(entry), .int(request.job.value), .int(number)])
+    try connection.forEach(statement) { row throws(LedgerFailure) in
+      let state = ItemState(rawValue: row.count(3)) ?? .pending
+      guard row.int(5) != request.run.value, request.due.takes(state: state, dueAt: row.int(4)),
+        let id = try? ItemID(row.text(1))
+      else { return true }
+      guard due.items.count < limit else {
+        due.isCutShort = true
+        return false
+      }
+      due.url = row.text(6)
+      due.items.append(
+        ClaimedItem(
+          number: ItemNumber(row.int(0)), id: id,
+          variants: VariantNames.read(row.optionalText(2)), state: state))
+      return true
+    }
+    return due
+  }
+
+  /// - Returns: false where nothing of it is due any more.
+  private mutating func claim(
+    _ key: EntryKey, _ host: String, after number: Int64
+  ) throws(LedgerFailure) -> Bool {
+    let due = try dueItems(of: key, after: number)
+    guard let last = due.items.last, let entry = try entry(key, url: due.url) else { return false }
+    let lease = try transaction.lease(
+      key, run: request.run.value, until: request.now + request.leaseDuration)
+    claims.append(Claim(lease: lease, entry: entry, items: due.items))
+    claimed.insert(key)
+    taken[host, default: 0] += 1
+    cursor.passedOver[key] = due.isCutShort ? last.number.value : nil
+    return true
+  }
+
+  private func entry(_ key: EntryKey, url: String) throws(LedgerFailure) -> Entry? {
+    if let known = try connection.first(
+      "SELECT * FROM entries WHERE key = ?", .key(key), read: { $0.entry() }), let known
+    {
+      return known
+    }
+    guard let url = try? ItemURL(url) else { return nil }
+    return Entry(key: key, url: url)
+  }
+}
+
+// MARK: What others hold
+
+extension Claiming {
+  /// Claims of what was passed over whatever is free by now, and counts the rest.
+  private mutating func lookAtPassedOver() throws(LedgerFailure) {
+    cursor.passedOverLookedAt = request.now
+    leasedElsewhere = 0
+    nextLeaseEnd = nil
+    for (entry, after) in cursor.passedOver where !claimed.contains(entry) {
+      if let holder = try transaction.holder(of: entry), holder.expires > request.now {
+        guard holder.run != request.run.value || holder.owner != transaction.owner else { continue }
+        leasedElsewhere += 1
+        nextLeaseEnd = min(nextLeaseEnd ?? holder.expires, holder.expires)
+        continue
+      }
+      guard !isFull else { continue }
+      let due = try dueItems(of: entry, after: after, limit: 1)
+      guard let url = try? ItemURL(due.url), !due.items.isEmpty else {
+        cursor.passedOver[entry] = nil
+        continue
+      }
+      guard room(url.host) > 0 else {
+        heldBack = true
+        continue
+      }
+      _ = try claim(entry, url.host, after: after)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import LedgerCore
+import Vocabulary
+
+/// Who holds an entry.
+struct Holder {
+  var token: Int64
+  var owner: String
+  var run: Int64
+  var expires: Timestamp
+}
+
+extension Transaction {
+  func holder(of entry: EntryKey) throws(LedgerFailure) -> Holder? {
+    try connection.first(
+      "SELECT token, owner, run, expires FROM leases WHERE entry = ?", .key(entry)
+    ) { Holder(token: $0.int(0), owner: $0.text(1), run: $0.int(2), expires: $0.time(3)) }
+  }
+
+  /// Whether nobody else has claimed the entry since. A lease that ended but was not taken over still
+  /// holds: nobody's work is overwritten by it.
+  func holds(_ lease: Lease) throws(LedgerFailure) -> Bool {
+    let token = try connection.first(
+      "SELECT token FROM leases WHERE entry = ?", .key(lease.entry)
+    ) { $0.int(0) }
+    return token == lease.token
+  }
+
+  /// Gives out a new lease, whoever held the entry before.
+  func lease(_ entry: EntryKey, run: Int64, until expires: Timestamp) throws(LedgerFailure) -> Lease
+  {
+    let token = try nextToken()
+    try connection.run(
+      "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)", .key(entry), .int(token),
+      .text(owner), .int(run), .time(expires))
+    return Lease(entry: entry, token: token, expires: expires)
+  }
+
+  func renew(_ leases: [Lease], until expires: Timestamp) throws(LedgerFailure) -> [Lease] {
+    var renewed: [Lease] = []
+    for lease in leases {
+      let changed = try connection.run(
+        "UPDATE leases SET expires = ? WHERE entry = ? AND token = ?", .time(expires),
+        .key(lease.entry), .int(lease.token))
+      if changed == 1 {
+        renewed.append(Lease(entry: lease.entry, token: lease.token, expires: expires))
+      }
+    }
+    return renewed
+  }
+
+  /// - Returns: the entries that were given back, with the run that had claimed them.
+  func release(_ leases: [Lease]) throws(LedgerFailure) -> [(entry: EntryKey, run: Int64)] {
+    var released: [(entry: EntryKey, run: Int64)] = []
+    for lease in leases {
+      guard let holder = try holder(of: lease.entry), holder.token == lease.token else { continue }
+      try connection.run("DELETE FROM leases WHERE entry = ?", .key(lease.entry))
+      released.append((lease.entry, holder.run))
+    }
+    return released
+  }
+}

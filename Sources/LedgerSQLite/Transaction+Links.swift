@@ -1,0 +1,107 @@
+import LedgerCore
+import Vocabulary
+
+/// The links that one call makes or removes: the last word on each name counts.
+struct LinkChanges {
+  private struct Name: Hashable { var job: Int64; var path: String }
+
+  private var positions: [Name: Int] = [:]
+  private(set) var tasks: [LinkTask] = []
+
+  mutating func add(_ task: LinkTask) {
+    let name = Name(job: task.job.value, path: task.path)
+    if let position = positions[name] {
+      tasks[position] = task
+    } else {
+      positions[name] = tasks.count
+      tasks.append(task)
+    }
+  }
+}
+
+extension Transaction {
+  /// Makes these an item's names and takes the others from it.
+  func publish(
+    _ names: [Publication], item: Int64, job: Int64, _ links: inout LinkChanges
+  ) throws(LedgerFailure) {
+    let wanted = Set(names.map(\.path))
+    let held = try connection.all(
+      "SELECT path FROM published WHERE item = ?", .int(item)
+    ) { $0.text(0) }
+    for path in held where !wanted.contains(path) { try removeName(path, job: job, &links) }
+    for name in names { try publish(name, item: item, job: job, &links) }
+  }
+
+  private func publish(
+    _ name: Publication, item: Int64, job: Int64, _ links: inout LinkChanges
+  ) throws(LedgerFailure) {
+    let known = try connection.first(
+      "SELECT item, variant, object, pending_since FROM published WHERE job = ? AND path = ?",
+      .int(job), .text(name.path)
+    ) { row in
+      (
+        stands: row.digest(2) == name.object && row.isNull(3),
+        isSame: row.int(0) == item && row.text(1) == name.variant
+      )
+    }
+    if let known, known.stands, known.isSame { return }
+    let stands = known?.stands ?? false
+    try connection.run(
+      "INSERT OR REPLACE INTO published VALUES (?, ?, ?, ?, ?, ?)", .int(job), .text(name.path),
+      .int(item), .text(name.variant), .digest(name.object), stands ? .null : .time(clock))
+    guard !stands else { return }
+    links.add(try task(job: job, path: name.path, object: name.object))
+  }
+
+  func removeNames(ofItem item: Int64, _ links: inout LinkChanges) throws(LedgerFailure) {
+    let held = try connection.all(
+      "SELECT job, path FROM published WHERE item = ?", .int(item)
+    ) { ($0.int(0), $0.text(1)) }
+    for (job, path) in held { try removeName(path, job: job, &links) }
+  }
+
+  private func removeName(
+    _ path: String, job: Int64, _ links: inout LinkChanges
+  ) throws(LedgerFailure) {
+    try connection.run(
+      """
+      UPDATE published SET item = NULL, object = NULL, pending_since = ?
+      WHERE job = ? AND path = ?
+      """, .time(clock), .int(job), .text(path))
+    links.add(try task(job: job, path: path, object: nil))
+  }
+
+  private func task(job: Int64, path: String, object: Digest?) throws(LedgerFailure) -> LinkTask {
+    LinkTask(job: JobNumber(job), jobName: try jobName(job), path: path, object: object)
+  }
+
+  private func jobName(_ job: Int64) throws(LedgerFailure) -> String {
+    if let name = jobNames[job] { return name }
+    let name = try connection.first(
+      "SELECT name FROM jobs WHERE number = ?", .int(job)
+    ) { $0.text(0) }
+    jobNames[job] = name ?? ""
+    return name ?? ""
+  }
+
+  /// Links that were made or removed. One that the ledger wants otherwise by now stays to be done.
+  func confirm(_ links: [LinkTask]) throws(LedgerFailure) {
+    for link in links {
+      if let object = link.object {
+        try connection.run(
+          """
+          UPDATE published SET pending_since = NULL WHERE job = ? AND path = ? AND object = ?
+          """, .int(link.job.value), .text(link.path), .digest(object))
+        continue
+      }
+      let removed = try connection.run(
+        "DELETE FROM published WHERE job = ? AND path = ? AND object IS NULL",
+        .int(link.job.value), .text(link.path))
+      guard removed == 0 else { continue }
+      // The name was given away anew while its removal was under way, which may have hit the new link.
+      try connection.run(
+        "UPDATE published SET pending_since = ? WHERE job = ? AND path = ?", .time(clock),
+        .int(link.job.value), .text(link.path))
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import LedgerCore
+import Vocabulary
+
+extension Transaction {
+  func beginRun(job: JobNumber, at now: Timestamp) throws(LedgerFailure) -> RunNumber {
+    try connection.run(
+      "INSERT INTO runs (job, owner, started_at) VALUES (?, ?, ?)", .int(job.value), .text(owner),
+      .time(now))
+    return RunNumber(connection.lastInsertedRow)
+  }
+
+  func finishRun(
+    _ run: RunNumber, job: JobNumber, counts: [Outcome: Int], at now: Timestamp
+  ) throws(LedgerFailure) {
+    let text = Outcome.allCases.map { "\($0.rawValue)=\(counts[$0] ?? 0)" }
+      .joined(separator: ",")
+    try connection.run(
+      "UPDATE runs SET finished_at = ?, counts = ? WHERE number = ?", .time(now), .text(text),
+      .int(run.value))
+    try connection.run(
+      "UPDATE jobs SET last_run = max(coalesce(last_run, 0), ?) WHERE number = ?", .time(now),
+      .int(job.value))
+  }
+}

@@ -1,0 +1,180 @@
+import HTTPCaching
+import LedgerCore
+import Vocabulary
+
+extension Transaction {
+  /// Writes one claim's results if its lease still holds.
+  func settle(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
+    guard try holds(settlement.lease) else { return .leaseLost }
+    var links = LinkChanges()
+    for object in settlement.objects { try keep(object) }
+    for variant in settlement.variants { try keep(variant) }
+    let changes = try write(settlement.entries)
+    try propagate(changes, of: settlement, &links)
+    for item in settlement.items { try settle(item, settlement, &links) }
+    try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
+    return .committed(links.tasks)
+  }
+
+  private func keep(_ object: ObjectRecord) throws(LedgerFailure) {
+    let inserted = try connection.run(
+      "INSERT INTO objects VALUES (?, ?) ON CONFLICT DO NOTHING", .digest(object.digest),
+      .int(object.bytes))
+    guard inserted == 1 else { return }
+    tally.objects += 1
+    tally.objectBytes += Int64(object.bytes)
+  }
+
+  private func keep(_ variant: VariantRecord) throws(LedgerFailure) {
+    try connection.run(
+      "INSERT OR REPLACE INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", variant.columns)
+  }
+}
+
+// MARK: Entries
+
+/// What a settlement did to entries that others may rely on.
+private struct EntryChanges {
+  /// Other bytes, another redirect or other validators than before.
+  var replaced: [Entry] = []
+  var purged: [Entry] = []
+}
+
+extension Transaction {
+  private func write(_ changes: [EntryChange]) throws(LedgerFailure) -> EntryChanges {
+    var result = EntryChanges()
+    for change in changes {
+      switch change {
+      case .stored(let entry):
+        if try differs(entry) { result.replaced.append(entry) }
+        try write(entry)
+      case .purged(let entry):
+        result.purged.append(entry)
+        try write(entry.stub)
+      }
+    }
+    return result
+  }
+
+  private func write(_ entry: Entry) throws(LedgerFailure) {
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO entries VALUES
+        (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, entry.columns)
+  }
+
+  /// Whether an entry's bytes, redirect or validators are others than those that the ledger has.
+  private func differs(_ entry: Entry) throws(LedgerFailure) -> Bool {
+    let isSame = try connection.first(
+      "SELECT original, redirect, fields FROM entries WHERE key = ?", .key(entry.key)
+    ) { row in
+      row.digest(0) == entry.original?.digest
+        && row.optionalText(1) == entry.redirectTarget?.unredactedText
+        && Validators(HTTPFields(stored: row.text(2))) == Validators(entry.response?.fields)
+    }
+    return !(isSame ?? (entry.response == nil))
+  }
+
+  /// Items that others' work left behind: those of a replaced entry look again, those of a purged one
+  /// lose their names as well. Redirects that lead to the entry pass it on to the items naming them.
+  private func propagate(
+    _ changes: EntryChanges, of settlement: Settlement, _ links: inout LinkChanges
+  ) throws(LedgerFailure) {
+    guard !changes.replaced.isEmpty || !changes.purged.isEmpty else { return }
+    let settled = Set(settlement.items.map(\.item.value))
+    for key in try keysLeading(to: changes.replaced + changes.purged) {
+      for (number, standing) in try standings(naming: key) where !settled.contains(number) {
+        // What is due by now is looked at anyway.
+        guard standing.dueAt > settlement.at.milliseconds else { continue }
+        try makeDueAtOnce(number, standing)
+      }
+    }
+    for key in try keysLeading(to: changes.purged) {
+      for (number, _) in try standings(naming: key) { try removeNames(ofItem: number, &links) }
+    }
+  }
+
+  /// The keys of these entries and of all entries whose redirects lead to them.
+  private func keysLeading(to entries: [Entry]) throws(LedgerFailure) -> [EntryKey] {
+    var keys = entries.map(\.key)
+    var open = entries.map(\.url.unredactedText)
+    var seen = Set(open)
+    while let url = open.popLast() {
+      let sources = try connection.all(
+        "SELECT key, url FROM entries WHERE redirect = ?", .text(url)
+      ) { ($0.key(0), $0.text(1)) }
+      for (key, source) in sources where seen.insert(source).inserted {
+        if let key { keys.append(key) }
+        open.append(source)
+      }
+    }
+    return keys
+  }
+
+  private func standings(
+    naming key: EntryKey
+  ) throws(LedgerFailure) -> [(number: Int64, standing: Standing)] {
+    try connection.all(
+      "SELECT number, job, state, due_at, host, run FROM items WHERE entry = ?", .key(key)
+    ) { ($0.int(0), $0.standing(from: 1)) }
+  }
+}
+
+/// The fields by which a later request asks whether anything changed.
+private struct Validators: Equatable {
+  var etag: [String]
+  var lastModified: [String]
+
+  init(_ fields: HTTPFields?) {
+    etag = fields?["ETag"] ?? []
+    lastModified = fields?["Last-Modified"] ?? []
+  }
+}
+
+extension Entry {
+  /// What remains of a purged entry for `show`: no bytes, no redirect, no validator.
+  fileprivate var stub: Entry {
+    var stub = self
+    stub.original = nil
+    stub.redirectTarget = nil
+    stub.response?.fields.removeAll(named: "ETag")
+    stub.response?.fields.removeAll(named: "Last-Modified")
+    return stub
+  }
+}
+
+// MARK: Items
+
+extension Transaction {
+  private func settle(
+    _ item: ItemSettlement, _ settlement: Settlement, _ links: inout LinkChanges
+  ) throws(LedgerFailure) {
+    let lease = settlement.lease
+    let old = try connection.first(
+      """
+      SELECT job, state, due_at, host, run, since FROM items
+      WHERE number = ? AND job = ? AND entry = ?
+      """, .int(item.item.value), .int(settlement.job.value), .key(lease.entry)
+    ) { ($0.standing(from: 0), since: $0.int(5)) }
+    // It left the manifest, or changed there after it was claimed: the result is not for it.
+    guard let old, old.since < lease.token else { return }
+    var new = old.0
+    new.state = item.state
+    // 0 is kept for what is made due at once: nothing settled stands among that.
+    new.dueAt = max(1, item.dueAt.milliseconds)
+    new.run = settlement.run.value
+    try connection.run(
+      """
+      UPDATE items SET state = ?, due_at = ?, run = ?, failure_code = ?, failure_message = ?,
+        failure_hint = ?, failure_disposition = ? WHERE number = ?
+      """,
+      [.int(new.state.rawValue), .int(new.dueAt), .int(new.run)]
+        + (item.failure?.columns ?? FailureRecord.noColumns) + [.int(item.item.value)])
+    tally.leave(old.0)
+    tally.enter(new)
+    if let names = item.publications {
+      try publish(names, item: item.item.value, job: settlement.job.value, &links)
+    }
+  }
+}

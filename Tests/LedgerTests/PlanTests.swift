@@ -1,0 +1,92 @@
+import LedgerCore
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import LedgerSQLite
+
+extension ForeignProgram {
+  fileprivate func plan(of query: some CustomStringConvertible) throws -> [String] {
+    try self.query("EXPLAIN QUERY PLAN \(query)").map { $0[3] }
+  }
+}
+
+@Suite struct `Queries` {
+  /// Tables that grow with the items.
+  private static let large = [
+    "items", "item_ids", "entries", "variants", "objects", "published", "due_counts",
+  ]
+
+  @Test func `never scan a table that grows with the items`() async throws {
+    let folder = LedgerFolder()
+    let texts = try await everyQuery(on: folder)
+    let foreign = try ForeignProgram(folder.file("ledger.sqlite"))
+    #expect(texts.count > 50)
+    for text in texts.sorted() where !text.hasPrefix("PRAGMA") {
+      for step in try foreign.plan(of: text) {
+        for table in Self.large {
+          #expect(
+            !step.hasPrefix("SCAN \(table)") || step.contains("published_pending"),
+            "\(step) in: \(text)")
+        }
+        #expect(!step.contains("USE TEMP B-TREE FOR ORDER BY"), "\(step) in: \(text)")
+        #expect(!step.contains("AUTOMATIC"), "\(step) in: \(text)")
+      }
+    }
+  }
+
+  @Test func `go straight to their place in the index of what is due`() async throws {
+    let folder = LedgerFolder()
+    _ = try await everyQuery(on: folder)
+    let foreign = try ForeignProgram(folder.file("ledger.sqlite"))
+    for (queries, index) in [
+      (Claiming.atOnce, "items_due"), (Claiming.expired, "items_due"),
+      (Claiming.failed, "items_failed"),
+    ] {
+      let start = "SEARCH items USING INDEX \(index) (job=? AND host=? AND due_at"
+      #expect(try foreign.plan(of: queries.sameTime) == ["\(start)=? AND rowid>?)"])
+      guard let later = queries.later else { continue }
+      #expect(try foreign.plan(of: later) == ["\(start)>?)"])
+    }
+  }
+
+  /// Goes through all that a ledger does.
+  private func everyQuery(on folder: LedgerFolder) async throws -> Set<String> {
+    let clock = TestClock()
+    let ledger = try await LedgerSQLite.open(
+      path: folder.file("ledger.sqlite"), clock: clock.wall, owner: "test")
+    var scene = Scene(ledger: ledger, clock: clock)
+    try await scene.read(items(20), bad: [badItem("bad")])
+    try await scene.beginRun()
+    var claims = try await scene.claim(limit: 10).claims
+    _ = try await ledger.renew(claims.map(\.lease), until: clock.now + .seconds(60))
+    try await ledger.release([claims.removeLast().lease])
+    try await scene.settle(scene.purged(claims.removeLast()))
+    try await scene.settle(scene.failed(claims.removeLast()))
+    for claim in claims { try await scene.settle(scene.fetched(claim)) }
+    try await scene.drain()
+    try await ledger.confirm(try await ledger.pendingLinks(limit: 5))
+    try await scene.runOnce(rule: DueRule(horizon: clock.now, takesFailed: true)) {
+      $0.fetched($1, body: "other", publishing: false)
+    }
+    let changed = [
+      item("sku-1", "https://h.example/changed.jpg"),
+      item("sku-2", "https://h2.example/2.jpg", variants: ["thumb"]),
+      item("sku-3", "https://h0.example/3.jpg", meta: "{}"),
+    ]
+    try await scene.read(items(1) + changed, settings: "{\"a\":1}")
+    try await scene.read(items(1), settings: "{\"a\":1}", prune: false)
+    let view = try await scene.view("sku-0")
+    let entry = try #require(try await ledger.entry(view.key!))
+    _ = try await ledger.items(naming: view.key!)
+    _ = try await ledger.variants(of: entry.original!.digest)
+    _ = try await ledger.job(named: "catalog")
+    _ = try await ledger.unsettled(job: scene.job, run: scene.run)
+    _ = try await ledger.storeID()
+    _ = try await ledger.status(at: clock.now)
+    clock.advance(by: .seconds(1))
+    _ = try await ledger.status(at: clock.now)
+    return Set(try await ledger.reader.preparedTexts())
+      .union(try await ledger.writer!.preparedTexts())
+  }
+}

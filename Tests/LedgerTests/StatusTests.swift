@@ -1,0 +1,83 @@
+import LedgerCore
+import Testing
+import Vocabulary
+
+@Suite struct `Status` {
+  @Test(arguments: LedgerKind.all)
+  func `of an empty ledger is empty`(_ kind: LedgerKind) async throws {
+    let scene = try await Scene(kind)
+    #expect(
+      try await scene.ledger.status(at: scene.clock.now)
+        == LedgerStatus(
+          jobs: [], objectCount: 0, objectBytes: 0, queuePending: 0, queueLeased: 0, queueDead: 0,
+          nextExpiry: nil))
+    #expect(try await scene.ledger.storeID().count == 32)
+  }
+
+  @Test(arguments: LedgerKind.all)
+  func `tells fresh from stale to the millisecond`(_ kind: LedgerKind) async throws {
+    var scene = try await Scene(kind)
+    try await scene.read(items(10))
+    let start = scene.clock.now
+    try await scene.runOnce { scene, claim in
+      let number = Int(claim.items[0].id.text.dropFirst(4))!
+      return scene.fetched(claim, lifetime: .milliseconds(20_000 * (number + 1)))
+    }
+    for stale in 0...10 {
+      for (offset, count) in [(-1, max(0, stale - 1)), (0, stale)] {
+        let now = start + .milliseconds(20_000 * stale + offset)
+        let status = try await scene.ledger.status(at: now)
+        #expect(status.jobs[0].stale == count && status.jobs[0].fresh == 10 - count)
+        #expect(status.queuePending == count)
+        let next = count == 10 ? nil : start + .milliseconds(20_000 * (count + 1))
+        #expect(status.nextExpiry == next)
+      }
+    }
+  }
+
+  @Test(arguments: LedgerKind.all)
+  func `counts each job's items by how they stand`(_ kind: LedgerKind) async throws {
+    var scene = try await Scene(kind)
+    try await scene.read(items(8), bad: [badItem("bad")])
+    try await scene.beginRun()
+    let claims = try await scene.claim().claims
+    for claim in claims[..<2] { try await scene.settle(scene.fetched(claim)) }
+    for claim in claims[2..<4] { try await scene.settle(scene.failed(claim)) }
+    try await scene.settle(scene.purged(claims[4]))
+    try await scene.settle(scene.failed(claims[5], coolDown: DurationText.never))
+    try await scene.ledger.finishRun(
+      scene.run, job: scene.job, counts: [.fetched: 2], at: scene.clock.now)
+    let status = try await scene.ledger.status(at: scene.clock.now)
+    #expect(
+      status.jobs == [
+        LedgerStatus.Job(
+          name: "catalog", items: 9, fresh: 2, stale: 0, failed: 4, pending: 2, notStored: 1,
+          lastRun: scene.clock.now)
+      ])
+    #expect(status.queueLeased == 2 && status.queuePending == 0 && status.queueDead == 1)
+  }
+
+  @Test(arguments: LedgerKind.all)
+  func `of a run tells what it has not settled`(_ kind: LedgerKind) async throws {
+    var scene = try await Scene(kind)
+    try await scene.read(items(9), bad: [badItem("bad")])
+    try await scene.runOnce { scene, claim in
+      claim.items[0].id.text == "sku-4" ? scene.failed(claim) : scene.fetched(claim)
+    }
+    #expect(
+      try await scene.ledger.unsettled(job: scene.job, run: scene.run) == [.unusable: 1])
+    try await scene.beginRun()
+    #expect(
+      try await scene.ledger.unsettled(job: scene.job, run: scene.run)
+        == [.well: 8, .failed: 1, .unusable: 1])
+    scene.clock.advance(by: .hours(1))
+    #expect(try await scene.drain() == 1)
+    #expect(
+      try await scene.ledger.unsettled(job: scene.job, run: scene.run)
+        == [.well: 8, .unusable: 1])
+    try await scene.read(items(5), bad: [badItem("bad")])
+    #expect(
+      try await scene.ledger.unsettled(job: scene.job, run: scene.run)
+        == [.well: 4, .unusable: 1])
+  }
+}
