@@ -1,0 +1,134 @@
+import CVips
+import Vocabulary
+
+/// What a decoder may spend on one image.
+package struct ImagingLimits: Sendable {
+  package var maxPixels: Int
+  package var maxFrames: Int
+  /// Bytes.
+  package var maxMemory: Int
+  package var formats: Set<ImageFormat>
+
+  package init(maxPixels: Int, maxFrames: Int, maxMemory: Int, formats: Set<ImageFormat>) {
+    self.maxPixels = maxPixels
+    self.maxFrames = maxFrames
+    self.maxMemory = maxMemory
+    self.formats = formats
+  }
+
+  /// No original may have a longer side, in pixels.
+  package static let maxSide = 32_768
+}
+
+/// An image file whose header has been read and is within the limits.
+///
+/// The loader is called by name after the file's first bytes; libvips never guesses.
+struct Original {
+  let file: UnsafeRawBufferPointer
+  let format: ImageFormat
+  /// How much of a flaw libvips lets pass.
+  let strictness: VipsFailOn
+  /// As the file stores it.
+  let storedSize: PixelSize
+  /// EXIF's number, 1 to 8.
+  let orientation: Int
+  let bands: Int
+  let bytesPerPixel: Int
+  /// Images in the file: frames of an animation, pages, pictures of a set.
+  let pages: Int
+  /// Whether it can only be decoded whole: interlaced or in several scans.
+  let needsAllAtOnce: Bool
+
+  init(
+    _ file: UnsafeRawBufferPointer, _ format: ImageFormat, limits: ImagingLimits,
+    strictness: VipsFailOn = VIPS_FAIL_ON_TRUNCATED
+  ) throws(ImagingFailure) {
+    self.file = file
+    self.format = format
+    self.strictness = strictness
+    let header: Picture
+    do {
+      header = try Self.load(file, format, strictness, options: [:])
+    } catch {
+      throw ImagingFailure(reading: error)
+    }
+    storedSize = header.size
+    bands = header.bands
+    bytesPerPixel = header.bytesPerPixel
+    orientation = Int(vips_image_get_orientation(header.image))
+    pages = max(1, header.int(MetadataField.pages) ?? 1)
+    needsAllAtOnce = header.has("jpeg-multiscan") || header.has("interlaced")
+    try checkSize(limits)
+  }
+
+  var size: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
+
+  /// Whether its pages are shown one after the other.
+  var isAnimation: Bool { pages > 1 && (format == .gif || format == .webp) }
+
+  /// The first picture.
+  ///
+  /// - Parameter shrink: 1, 2, 4 or 8, by the JPEG decoder; 1 for the other formats.
+  func picture(shrink: Int = 1) throws(VipsFailure) -> Picture {
+    try Self.load(
+      file, format, strictness, options: shrink > 1 ? ["shrink": .int(shrink)] : [:])
+  }
+
+  /// All frames, one below the other.
+  func frames() throws(VipsFailure) -> Picture {
+    try Self.load(file, format, strictness, options: ["n": .int(-1)])
+  }
+
+  private static func load(
+    _ file: UnsafeRawBufferPointer, _ format: ImageFormat, _ strictness: VipsFailOn,
+    options: [String: VipsArgument]
+  ) throws(VipsFailure) -> Picture {
+    let common: [String: VipsArgument] = [
+      "buffer": .bytes(file), "access": .int(Int(VIPS_ACCESS_SEQUENTIAL.rawValue)),
+      "fail-on": .int(Int(strictness.rawValue)),
+    ]
+    return try vips(loader(of: format), common.merging(options) { $1 })
+  }
+
+  private static func loader(of format: ImageFormat) -> String {
+    switch format {
+    case .avif, .heic: "heifload_buffer"
+    default: "\(format.rawValue)load_buffer"
+    }
+  }
+
+  private func checkSize(_ limits: ImagingLimits) throws(ImagingFailure) {
+    let most = ImagingLimits.maxSide
+    guard storedSize.width <= most, storedSize.height <= most else {
+      throw ImagingFailure(.tooManyPixels, "\(size) pixels; a side may have \(most)")
+    }
+    guard storedSize.pixels <= limits.maxPixels else {
+      throw ImagingFailure(
+        .tooManyPixels, "\(size) are \(storedSize.pixels) pixels; \(limits.maxPixels) are allowed")
+    }
+  }
+
+  /// Refuses what would not fit before a pixel is decoded.
+  ///
+  /// - Parameter shrink: by which its sides are divided while it is decoded.
+  func checkMemory(shrink: Int, limits: ImagingLimits) throws(ImagingFailure) {
+    let stored = storedSize.pixels
+    let decoded = stored / (shrink * shrink) * bytesPerPixel
+    let working =
+      switch format {
+      // Coefficients of all scans: two bytes each.
+      case .jpeg: needsAllAtOnce ? stored * bands * 2 : 0
+      case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
+      // Their decoders hold whole pictures, as planes and as pixels.
+      case .avif, .heic: stored * (bytesPerPixel + 4)
+      case .webp, .gif: stored * 8
+      default: stored * bytesPerPixel
+      }
+    guard decoded + working <= limits.maxMemory else {
+      throw ImagingFailure(
+        .memory,
+        "decoding \(size) pixels needs about \(ByteSizeText.format(decoded + working)); "
+          + "a decoder has \(ByteSizeText.format(limits.maxMemory))")
+    }
+  }
+}
