@@ -54,20 +54,19 @@ extension Imaging {
       let colour = try sample(bands: 3, VIPS_INTERPRETATION_sRGB)
       let transparent = try sample(bands: 4, VIPS_INTERPRETATION_sRGB)
       let cmyk = try sample(bands: 4, VIPS_INTERPRETATION_CMYK)
+      let tiffDeflate = Int(VIPS_FOREIGN_TIFF_COMPRESSION_DEFLATE.rawValue)
       let av1 = Int(VIPS_FOREIGN_HEIF_COMPRESSION_AV1.rawValue)
-      var files = [
+      // HEIC's reader is AVIF's with another codec inside, which needs no warming; its writer would
+      // leave a pool of threads behind.
+      return [
         try save(colour, "jpegsave_buffer", ["interlace": .bool(true)]),
         try save(cmyk, "jpegsave_buffer", [:]),
         try save(transparent, "pngsave_buffer", ["interlace": .bool(true)]),
         try save(transparent, "webpsave_buffer", [:]),
         try save(transparent, "gifsave_buffer", [:]),
-        try save(colour, "tiffsave_buffer", ["compression": .text("deflate")]),
+        try save(colour, "tiffsave_buffer", ["compression": .int(tiffDeflate)]),
         try save(transparent, "heifsave_buffer", ["compression": .int(av1)]),
       ]
-      // Not every libheif can write HEIC; where it cannot, its reader warms up by itself.
-      if let heic = try? save(colour, "heifsave_buffer", [:]) { files.append(heic) }
-      vips_error_clear()
-      return files
     } catch {
       throw ImagingFailure(writing: error)
     }

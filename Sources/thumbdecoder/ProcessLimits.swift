@@ -16,6 +16,10 @@ enum ProcessLimits {
     try set(RLIMIT_CPU, processorSeconds, "RLIMIT_CPU")
     try set(RLIMIT_FSIZE, fileBytes, "RLIMIT_FSIZE")
     try set(RLIMIT_NOFILE, descriptors, "RLIMIT_NOFILE")
+    // Swift's runtime may have put its crash reporter there, which opens files and starts programs.
+    for crash in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] {
+      signal(crash, SIG_DFL)
+    }
     // A file over its limit is an error of that write, not the end.
     signal(SIGXFSZ, SIG_IGN)
     try control(PR_SET_PDEATHSIG, UInt(SIGKILL), "PR_SET_PDEATHSIG")

@@ -1,6 +1,8 @@
-// Unix calls that Swift cannot make itself: control messages are built with macros.
+// Unix calls that Swift cannot make itself: control messages are built with macros, and what stands
+// behind _GNU_SOURCE is hidden from it.
 #pragma once
 #include <errno.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,4 +39,10 @@ static inline ssize_t tw_receive_packet(int socket, void *bytes, size_t capacity
       memcpy(descriptor, CMSG_DATA(head), sizeof(int));
   if (message.msg_flags & MSG_TRUNC) { errno = EMSGSIZE; return -1; }
   return count;
+}
+
+// glibc 2.34's, hidden from Swift: its own declaration is not seen there.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+static inline int tw_close_from(posix_spawn_file_actions_t *actions, int from) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
