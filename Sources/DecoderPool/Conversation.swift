@@ -108,7 +108,8 @@ struct Conversation {
   private func check(_ image: OpenedImage) throws(End) {
     let limits = request.limits
     let pixels = image.width.multipliedReportingOverflow(by: image.height)
-    guard image.number == number, opened == nil, image.width > 0, image.height > 0,
+    // Told again, with the same values, where a file is read anew.
+    guard image.number == number, opened == nil || opened == image, image.width > 0, image.height > 0,
       !pixels.overflow, pixels.partialValue <= limits.maxPixels, image.frames > 0,
       limits.formats.contains(image.format)
     else { throw .lie("an original that the limits do not allow") }

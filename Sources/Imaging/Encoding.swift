@@ -118,11 +118,3 @@ struct Encoding {
     }
   }
 }
-
-extension ImagingFailure {
-  /// While making a variant: the original has been read by then.
-  init(writing failure: VipsFailure) {
-    let reading = ImagingFailure(reading: failure)
-    self.init(reading.kind == .memory ? .memory : .unsupportedSetting, failure.words)
-  }
-}

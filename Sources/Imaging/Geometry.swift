@@ -75,6 +75,9 @@ package struct Layout: Sendable, Hashable {
       enlarge: recipe.enlarge)
   }
 
+  /// The larger of the two: what must fit into memory.
+  package var largest: PixelSize { frame.pixels > scaled.pixels ? frame : scaled }
+
   private static func scaledByOneSide(
     _ source: PixelSize, width: Int?, height: Int?, enlarge: Bool
   ) -> PixelSize {

@@ -8,6 +8,7 @@
 // none. `start` must come first; nothing here may be called from two threads at once.
 
 import CVips
+import Glibc
 import Vocabulary
 
 package enum Imaging {
@@ -17,6 +18,8 @@ package enum Imaging {
   ///   it does not survive.
   /// - Throws: libvips' words where it does not start or cannot block what must be blocked.
   package static func start(outOfMemoryStatus: Int32) throws(ImagingFailure) {
+    // Large pictures would go to a file in /tmp, where a confined process has none.
+    setenv("VIPS_DISC_THRESHOLD", "1000g", 1)
     guard vips_init("thumbdecoder") == 0 else { throw .refused() }
     vips_concurrency_set(1)
     vips_cache_set_max(0)

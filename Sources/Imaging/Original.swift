@@ -46,11 +46,14 @@ struct Original {
     self.file = file
     self.format = format
     self.strictness = strictness
+    if let (width, height) = DeclaredExtent.size(of: file, format) {
+      try Self.check(width: width, height: height, limits)
+    }
     let header: Picture
     do {
       header = try Self.load(file, format, strictness, options: [:])
     } catch {
-      throw ImagingFailure(reading: error)
+      throw ImagingFailure(reading: error, of: file, format)
     }
     storedSize = header.size
     bands = header.bands
@@ -58,7 +61,7 @@ struct Original {
     orientation = Int(vips_image_get_orientation(header.image))
     pages = max(1, header.int(MetadataField.pages) ?? 1)
     needsAllAtOnce = header.has("jpeg-multiscan") || header.has("interlaced")
-    try checkSize(limits)
+    try Self.check(width: storedSize.width, height: storedSize.height, limits)
   }
 
   var size: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
@@ -97,38 +100,50 @@ struct Original {
     }
   }
 
-  private func checkSize(_ limits: ImagingLimits) throws(ImagingFailure) {
+  private static func check(
+    width: Int, height: Int, _ limits: ImagingLimits
+  ) throws(ImagingFailure) {
     let most = ImagingLimits.maxSide
-    guard storedSize.width <= most, storedSize.height <= most else {
-      throw ImagingFailure(.tooManyPixels, "\(size) pixels; a side may have \(most)")
-    }
-    guard storedSize.pixels <= limits.maxPixels else {
+    guard width <= most, height <= most else {
       throw ImagingFailure(
-        .tooManyPixels, "\(size) are \(storedSize.pixels) pixels; \(limits.maxPixels) are allowed")
+        .tooManyPixels, "it has \(width)×\(height) pixels; a side may have \(most)")
+    }
+    guard width * height <= limits.maxPixels else {
+      throw ImagingFailure(
+        .tooManyPixels,
+        "it has \(width)×\(height) = \(width * height) pixels; \(limits.maxPixels) are allowed")
     }
   }
 
   /// Refuses what would not fit before a pixel is decoded.
   ///
-  /// - Parameter shrink: by which its sides are divided while it is decoded.
-  func checkMemory(shrink: Int, limits: ImagingLimits) throws(ImagingFailure) {
-    let stored = storedSize.pixels
-    let decoded = stored / (shrink * shrink) * bytesPerPixel
-    let working =
-      switch format {
-      // Coefficients of all scans: two bytes each.
-      case .jpeg: needsAllAtOnce ? stored * bands * 2 : 0
-      case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
-      // Their decoders hold whole pictures, as planes and as pixels.
-      case .avif, .heic: stored * (bytesPerPixel + 4)
-      case .webp, .gif: stored * 8
-      default: stored * bytesPerPixel
-      }
-    guard decoded + working <= limits.maxMemory else {
+  /// - Parameters:
+  ///   - shrink: by which its sides are divided while it is decoded.
+  ///   - frames: how many are held at once.
+  func checkMemory(
+    shrink: Int = 1, frames: Int = 1, limits: ImagingLimits
+  ) throws(ImagingFailure) {
+    let needed = decodersMemory + storedSize.pixels / (shrink * shrink) * bytesPerPixel * frames
+    guard needed <= limits.maxMemory else {
       throw ImagingFailure(
         .memory,
-        "decoding \(size) pixels needs about \(ByteSizeText.format(decoded + working)); "
+        "decoding \(size) pixels needs about \(ByteSizeText.format(needed)); "
           + "a decoder has \(ByteSizeText.format(limits.maxMemory))")
+    }
+  }
+
+  /// Bytes that the format's decoder holds besides the pixels that it gives.
+  private var decodersMemory: Int {
+    let stored = storedSize.pixels
+    return switch format {
+    // Coefficients of all scans: two bytes each.
+    case .jpeg: needsAllAtOnce ? stored * bands * 2 : 0
+    case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
+    // Whole pictures, as planes and as pixels.
+    case .avif, .heic: stored * (bytesPerPixel + 4)
+    // A canvas or two, and a third where frames are laid over each other.
+    case .webp, .gif: stored * (isAnimation ? 12 : 8)
+    default: stored * bytesPerPixel
     }
   }
 }

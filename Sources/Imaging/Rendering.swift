@@ -26,7 +26,7 @@ package struct Rendering {
   private let finished: (Int, Result<EncodedVariant, ImagingFailure>) -> Void
 
   /// - Parameters:
-  ///   - opened: called once, before the first pixel is decoded.
+  ///   - opened: called once or more, with equal values, before `finished`.
   ///   - finished: called once for each recipe, by its index, in no particular order.
   package init(
     recipes: [Recipe], limits: ImagingLimits, opened: @escaping (OpenedPicture) -> Void,
@@ -83,7 +83,9 @@ package struct Rendering {
     do throws(ImagingFailure) {
       try whole.withUnsafeBufferPointer { whole throws(ImagingFailure) in
         let bytes = UnsafeRawBufferPointer(whole)
-        try run(Original(bytes, .jpeg, limits: limits, strictness: VIPS_FAIL_ON_WARNING))
+        let original = try Original(
+          bytes, .jpeg, limits: limits, strictness: VIPS_FAIL_ON_WARNING)
+        try run(original)
       }
     } catch {
       throw failure
@@ -91,59 +93,68 @@ package struct Rendering {
     WarningLog.add("the JPEG's end marker is missing")
   }
 
+  // MARK: The picture
+
   private func run(_ original: Original) throws(ImagingFailure) {
+    guard staysAnimated(original) else { return try runStill(original, recipes.indices) }
+    let animated = recipes.indices.filter { recipes[$0].keepsAnimation }
+    let animation: Animation
+    do throws(ImagingFailure) {
+      animation = try decodedAnimation(original)
+    } catch where error.kind == .corrupt {
+      // The first frame may be sound.
+      try runStill(original, recipes.indices)
+      WarningLog.add("animation reduced to its first frame: \(error.message)")
+      return
+    }
+    let still = recipes.indices.filter { !recipes[$0].keepsAnimation }
+    try runStill(original, still)
+    for index in animated {
+      finish(index) { recipe throws(ImagingFailure) in
+        try encoded(animation, recipe, original)
+      }
+    }
+  }
+
+  private func runStill(
+    _ original: Original, _ indices: some Collection<Int>
+  ) throws(ImagingFailure) {
     let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
-    let kinds = kinds(of: original, layouts)
-    let still = recipes.indices.filter { kinds[$0] == .still }
-    let plan = LevelPlan(sizes: still.map { layouts[$0].scaled })
+    let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
+    let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled })
     let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     try original.checkMemory(shrink: shrink, limits: limits)
-    opened(
-      OpenedPicture(
-        format: original.format, size: original.size,
-        frames: original.isAnimation ? original.pages : 1))
-    let animation: Animation?
-    let levels: Levels?
-    do throws(VipsFailure) {
-      animation = kinds.contains(.animated) ? try Animation(of: original) : nil
-      levels = still.isEmpty ? nil : try decoded(original, plan, shrink: shrink)
-    } catch {
-      throw ImagingFailure(reading: error)
-    }
-    for index in recipes.indices {
+    tellOpened(original)
+    let levels = possible.isEmpty ? nil : try decoded(original, plan, shrink: shrink)
+    for index in indices {
       finish(index) { recipe throws(ImagingFailure) in
-        switch kinds[index] {
-        case .animated: try encoded(animation!, recipe)
-        case .still: try encoded(levels!, layouts[index], recipe)
-        case .tooLarge(let size): throw tooLarge(size)
+        guard let levels, layouts[index].largest.pixels <= limits.maxPixels else {
+          throw tooLarge(layouts[index].largest)
         }
+        return try encoded(levels, layouts[index], recipe)
       }
     }
   }
 
   private func decoded(
     _ original: Original, _ plan: LevelPlan, shrink: Int
-  ) throws(VipsFailure) -> Levels {
-    let base = try Base(
-      still: original.picture(shrink: shrink), orientation: original.orientation,
-      streams: plan.countFromDecoded == 1)
-    return try Levels(of: base, plan: plan)
+  ) throws(ImagingFailure) -> Levels {
+    do throws(VipsFailure) {
+      let base = try Base(
+        still: original.picture(shrink: shrink), orientation: original.orientation,
+        streams: plan.countFromDecoded == 1)
+      return try Levels(of: base, plan: plan)
+    } catch {
+      throw ImagingFailure(reading: error, of: original.file, original.format)
+    }
   }
 
-  /// How a recipe is to be met.
-  private enum Kind: Equatable {
-    case animated, still
-    /// It asks for more pixels than are allowed.
-    case tooLarge(PixelSize)
-  }
-
-  private func kinds(of original: Original, _ layouts: [Layout]) -> [Kind] {
-    let isAnimated = staysAnimated(original)
-    return zip(recipes, layouts).map { recipe, layout in
-      for size in [layout.scaled, layout.frame] where size.pixels > limits.maxPixels {
-        return .tooLarge(size)
-      }
-      return isAnimated && recipe.keepsAnimation ? .animated : .still
+  private func decodedAnimation(_ original: Original) throws(ImagingFailure) -> Animation {
+    try original.checkMemory(frames: original.pages, limits: limits)
+    do throws(VipsFailure) {
+      return try Animation(of: original)
+    } catch {
+      throw ImagingFailure(reading: error, of: original.file, original.format)
     }
   }
 
@@ -159,6 +170,13 @@ package struct Rendering {
       "animation reduced to its first frame: \(original.pages) frames of \(original.size) pixels "
         + "are over the limits")
     return false
+  }
+
+  private func tellOpened(_ original: Original) {
+    opened(
+      OpenedPicture(
+        format: original.format, size: original.size,
+        frames: original.isAnimation ? original.pages : 1))
   }
 
   private func tooLarge(_ size: PixelSize) -> ImagingFailure {
@@ -198,8 +216,11 @@ package struct Rendering {
   }
 
   private func encoded(
-    _ animation: Animation, _ recipe: Recipe
+    _ animation: Animation, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
+    let frame = Layout(source: original.size, recipe: recipe).largest
+    let all = frame.pixels.multipliedReportingOverflow(by: original.pages)
+    guard !all.overflow, all.partialValue <= limits.maxPixels else { throw tooLarge(frame) }
     let format = Encoding.format(for: recipe, isTransparent: true, isAnimated: true)
     let picture: Picture
     let size: PixelSize

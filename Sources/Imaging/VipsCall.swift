@@ -1,6 +1,6 @@
 import CVips
 
-/// What libvips said when it gave up: its error buffer, copied and cut.
+/// What libvips said when it gave up: its error buffer, copied and cut; empty where it only logged.
 struct VipsFailure: Error {
   let words: String
 
@@ -8,15 +8,19 @@ struct VipsFailure: Error {
 
   /// Takes what stands in the error buffer, which belongs to the whole process.
   static func take() -> VipsFailure {
-    VipsFailure(words: takeWords() ?? "libvips gives no reason")
+    VipsFailure(words: takeWords() ?? "")
   }
 
-  /// What was said without giving up, as well; nil where nothing was.
+  /// Empties the buffer; nil where nothing was said.
   static func takeWords() -> String? {
     guard let buffer = vips_error_buffer_copy() else { return nil }
     defer { g_free(buffer) }
-    let words = String(cString: buffer).split(separator: "\n").joined(separator: "; ")
-    return words.isEmpty ? nil : String(words.prefix(maxWords))
+    vips_error_clear()
+    var lines: [Substring] = []
+    for line in String(cString: buffer).split(separator: "\n") where !lines.contains(line) {
+      lines.append(line)
+    }
+    return lines.isEmpty ? nil : String(lines.joined(separator: "; ").prefix(maxWords))
   }
 }
 

@@ -7,14 +7,18 @@ extension Imaging {
   /// libvips, its codecs and the dynamic linker do at first use what a confined process may not: they
   /// load modules, read tables, start threads. All of it must have happened before.
   package static func warmUp() throws(ImagingFailure) {
-    for file in try sampleFiles() {
+    // One by all ways out, the others by one.
+    for (index, file) in try sampleFiles().enumerated() {
       try file.withUnsafeBufferPointer { file throws(ImagingFailure) in
-        try warmUp(with: UnsafeRawBufferPointer(file))
+        try warmUp(
+          with: UnsafeRawBufferPointer(file), index == 0 ? recipes : Array(recipes.prefix(1)))
       }
     }
   }
 
-  private static func warmUp(with file: UnsafeRawBufferPointer) throws(ImagingFailure) {
+  private static func warmUp(
+    with file: UnsafeRawBufferPointer, _ recipes: [Recipe]
+  ) throws(ImagingFailure) {
     var failure: ImagingFailure?
     let rendering = Rendering(
       recipes: recipes,
@@ -59,9 +63,9 @@ extension Imaging {
       // HEIC's reader is AVIF's with another codec inside, which needs no warming; its writer would
       // leave a pool of threads behind.
       return [
+        try save(transparent, "pngsave_buffer", ["interlace": .bool(true)]),
         try save(colour, "jpegsave_buffer", ["interlace": .bool(true)]),
         try save(cmyk, "jpegsave_buffer", [:]),
-        try save(transparent, "pngsave_buffer", ["interlace": .bool(true)]),
         try save(transparent, "webpsave_buffer", [:]),
         try save(transparent, "gifsave_buffer", [:]),
         try save(colour, "tiffsave_buffer", ["compression": .int(tiffDeflate)]),

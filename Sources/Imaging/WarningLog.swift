@@ -21,7 +21,9 @@ enum WarningLog {
         if level.rawValue & G_LOG_FLAG_FATAL.rawValue != 0 {
           WarningLog.die(domain: domain.map { String(cString: $0) }, words)
         }
-        WarningLog.add(words)
+        let told = G_LOG_LEVEL_ERROR.rawValue | G_LOG_LEVEL_CRITICAL.rawValue
+          | G_LOG_LEVEL_WARNING.rawValue
+        if level.rawValue & told != 0 { WarningLog.add(words) }
       }, nil)
   }
 
@@ -35,18 +37,23 @@ enum WarningLog {
   }
 
   static func add(_ words: String) {
+    guard !isChatter(words) else { return }
     let line = String(words.prefix(VipsFailure.maxWords))
     lines.withLock { lines in
       if lines.count < capacity, !lines.contains(line), !line.isEmpty { lines.append(line) }
     }
   }
 
+  /// What is said of sound HEIF files: libheif looks for their end by reading past it.
+  private static func isChatter(_ words: String) -> Bool {
+    words.split(separator: ";").allSatisfy {
+      $0.contains("bad seek to") || $0.contains("ignoring nclx profile")
+    }
+  }
+
   /// What was said since the last call, the error buffer of a call that did not fail included.
   static func take() -> [String] {
-    if let words = VipsFailure.takeWords() {
-      vips_error_clear()
-      add(words)
-    }
+    if let words = VipsFailure.takeWords() { add(words) }
     return lines.withLock { lines in
       defer { lines = [] }
       return lines

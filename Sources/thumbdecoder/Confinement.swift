@@ -19,7 +19,7 @@ enum Confinement {
     "mmap", "munmap", "mremap", "mprotect", "madvise", "brk",
     "futex", "set_robust_list", "rseq", "sched_yield", "sched_getaffinity", "clock_gettime",
     "clock_nanosleep", "nanosleep", "gettimeofday", "getrusage", "getrandom",
-    "getpid", "gettid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
+    "getpid", "getppid", "gettid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
     "restart_syscall", "exit", "exit_group",
   ]
 
@@ -27,6 +27,7 @@ enum Confinement {
   /// descriptor is a terminal. `socket` fails instead of killing so that its absence can be proven.
   private static let refused: [(call: String, error: Int32)] = [
     ("openat", EPERM), ("open", EPERM), ("socket", EPERM), ("ioctl", ENOTTY), ("umask", EPERM),
+    ("unlink", EPERM),
     // Its flags lie in memory where a filter cannot look: glibc then takes `clone`.
     ("clone3", ENOSYS),
   ]
