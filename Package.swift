@@ -105,7 +105,8 @@ let package = Package(
       "LedgerTests",
       ["HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading", "Vocabulary"]),
     tests(
-      "DecodingTests", ["DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
+      "DecodingTests",
+      ["CVips", "DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
     tests(
       "PipelineTests",
       ["HTTPCaching", "Hashing", "LedgerCore", "Pipeline", "Threading", "Vocabulary"]),
