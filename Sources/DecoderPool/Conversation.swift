@@ -47,6 +47,9 @@ struct Conversation {
     }
   }
 
+  /// Whether the decoder has read the image's header.
+  var isOpened: Bool { opened != nil }
+
   /// For the caller, once `run` has returned.
   func result() throws(DecodeFailure) -> Rendering {
     if let failure { throw failure }
@@ -109,7 +112,8 @@ struct Conversation {
     let limits = request.limits
     let pixels = image.width.multipliedReportingOverflow(by: image.height)
     // Told again, with the same values, where a file is read anew.
-    guard image.number == number, opened == nil || opened == image, image.width > 0, image.height > 0,
+    guard image.number == number, opened == nil || opened == image, image.width > 0,
+      image.height > 0,
       !pixels.overflow, pixels.partialValue <= limits.maxPixels, image.frames > 0,
       limits.formats.contains(image.format)
     else { throw .lie("an original that the limits do not allow") }

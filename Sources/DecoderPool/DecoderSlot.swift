@@ -64,18 +64,26 @@ final class DecoderSlot {
   private func converse(
     _ request: RenderRequest, _ original: Int32
   ) throws(DecodeFailure) -> Rendering {
-    let decoder = try livingDecoder()
-    var conversation = Conversation(
-      number: UInt32(use.images), request: request, memory: launch.memory)
-    use.images += 1
-    do throws(Conversation.End) {
-      try conversation.run(with: decoder, original: original)
-    } catch {
-      throw failure(of: error, request)
+    var mayTryAgain = true
+    while true {
+      let decoder = try livingDecoder()
+      var conversation = Conversation(
+        number: UInt32(use.images), request: request, memory: launch.memory)
+      use.images += 1
+      do throws(Conversation.End) {
+        try conversation.run(with: decoder, original: original)
+      } catch {
+        let failure = failure(of: error, request)
+        // It was dead already, or was killed before it looked: that was not the image's doing.
+        let isInnocent = failure.cause == .decoderKilled && !conversation.isOpened
+        guard mayTryAgain, isInnocent else { throw failure }
+        mayTryAgain = false
+        continue
+      }
+      note(conversation)
+      if use.isWornOut { end() }
+      return try conversation.result()
     }
-    note(conversation)
-    if use.isWornOut { end() }
-    return try conversation.result()
   }
 
   private func note(_ conversation: Conversation) {
@@ -129,7 +137,8 @@ final class DecoderSlot {
       return death.exitCode == Wire.exitOutOfMemory
         ? DecodeFailure(
           .decoderMemory,
-          "decoding needs more than the \(ByteSizeText.format(launch.memory)) that a decoder has\(said)")
+          "decoding needs more than the \(ByteSizeText.format(launch.memory)) that a decoder has\(said)"
+        )
         : DecodeFailure(
           .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")
     }

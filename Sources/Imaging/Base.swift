@@ -23,8 +23,10 @@ struct Base {
     } else {
       let converted = try ColourConversion.toSRGB(decoded).ownPixels()
       needsColour = false
-      isTransparent = converted.hasAlpha && !Alpha.premultiply(
-        converted.pixels, bands: converted.bands)
+      isTransparent =
+        converted.hasAlpha
+        && !Alpha.premultiply(
+          converted.pixels, bands: converted.bands)
       picture = isTransparent ? converted : try converted.withoutAlpha()
     }
   }

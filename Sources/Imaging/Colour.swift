@@ -38,11 +38,13 @@ struct ColourConversion {
   }
 
   private static func throughProfile(
-    _ picture: Picture, _ options: [String: VipsArgument]
+    _ picture: Picture, _ options: [String: OperationArgument]
   ) throws(VipsFailure) -> Picture {
-    let common: [String: VipsArgument] = [
+    let common: [String: OperationArgument] = [
       "in": .picture(picture), "output-profile": .text("srgb"), "embedded": .bool(true),
       "intent": .int(Int(VIPS_INTENT_RELATIVE.rawValue)), "depth": .int(8),
+      // Else the black of ink would come out as dark grey.
+      "black-point-compensation": .bool(true),
     ]
     return try vips("icc_transform", common.merging(options) { $1 })
   }

@@ -79,7 +79,8 @@ struct Encoding {
     guard !bytes.isEmpty else {
       throw ImagingFailure(.unsupportedSetting, "the \(format.rawValue) encoder gave no bytes")
     }
-    return bytes
+    guard format == .webp, recipe.metadata == .none else { return bytes }
+    return WebPContainer.stripped(bytes)
   }
 
   private var saver: String {
@@ -90,7 +91,7 @@ struct Encoding {
 
   private var defaultQuality: Int { format == .avif ? 50 : 80 }
 
-  private func options(quality: Int) -> [String: VipsArgument] {
+  private func options(quality: Int) -> [String: OperationArgument] {
     let isSmall = recipe.effort == .small
     switch format {
     case .jpeg:

@@ -6,11 +6,23 @@ extension Picture {
   ///
   /// The pixels are upright sRGB by now: orientation and profile of the original never stay.
   func keeping(_ metadata: VariantSpec.Metadata) throws(VipsFailure) -> Picture {
-    if metadata == .none { return self }
     let picture = try withOwnMetadata()
+    // All of it, whatever the encoder is told: libvips' WebP encoder writes EXIF even when it is to
+    // strip it.
     for field in picture.fields where !metadata.keeps(field) { picture.remove(field) }
+    if metadata == .none { return picture }
     try picture.embedSRGBProfile()
+    if metadata == .copyright, picture.fields.contains(where: { $0.hasPrefix("exif-") }) {
+      picture.embedEmptyEXIF()
+    }
     return picture
+  }
+
+  /// The fields that are kept are written into it; PNG's encoder makes none of its own.
+  private func embedEmptyEXIF() {
+    let directory: [UInt8] = [0, 0, 0, 0, 0, 0]
+    let empty = Array("Exif\0\0II*\0".utf8) + [8, 0, 0, 0] + directory
+    vips_image_set_blob_copy(image, MetadataField.exif, empty, empty.count)
   }
 
   private func embedSRGBProfile() throws(VipsFailure) {

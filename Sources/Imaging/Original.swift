@@ -84,9 +84,9 @@ struct Original {
 
   private static func load(
     _ file: UnsafeRawBufferPointer, _ format: ImageFormat, _ strictness: VipsFailOn,
-    options: [String: VipsArgument]
+    options: [String: OperationArgument]
   ) throws(VipsFailure) -> Picture {
-    let common: [String: VipsArgument] = [
+    let common: [String: OperationArgument] = [
       "buffer": .bytes(file), "access": .int(Int(VIPS_ACCESS_SEQUENTIAL.rawValue)),
       "fail-on": .int(Int(strictness.rawValue)),
     ]

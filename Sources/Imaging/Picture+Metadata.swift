@@ -3,6 +3,7 @@ import CVips
 /// Names of libvips' metadata that we read or write.
 enum MetadataField {
   static let iccProfile = "icc-profile-data"
+  static let exif = "exif-data"
   static let orientation = "orientation"
   static let pages = "n-pages"
   static let pageHeight = "page-height"

@@ -47,7 +47,7 @@ package struct Rendering {
     let format = try allowedFormat(of: file)
     do throws(ImagingFailure) {
       try run(Original(file, format, limits: limits))
-    } catch where error.kind == .truncated && format == .jpeg && !file.endsWithEndOfImage {
+    } catch  where error.kind == .truncated && format == .jpeg && !file.endsWithEndOfImage {
       try runWithEndOfImage(file, orThrow: error)
     }
     return WarningLog.take()
@@ -101,7 +101,7 @@ package struct Rendering {
     let animation: Animation
     do throws(ImagingFailure) {
       animation = try decodedAnimation(original)
-    } catch where error.kind == .corrupt {
+    } catch  where error.kind == .corrupt {
       // The first frame may be sound.
       try runStill(original, recipes.indices)
       WarningLog.add("animation reduced to its first frame: \(error.message)")

@@ -25,7 +25,7 @@ struct VipsFailure: Error {
 }
 
 /// A value for one of an operation's arguments.
-enum VipsArgument {
+enum OperationArgument {
   case int(Int)
   case bool(Bool)
   case double(Double)
@@ -71,7 +71,7 @@ struct VipsOutputs {
 ///
 /// Most run later, when their result's pixels are asked for.
 func vips<Result>(
-  _ name: String, _ arguments: [String: VipsArgument],
+  _ name: String, _ arguments: [String: OperationArgument],
   read: (VipsOutputs) -> Result
 ) throws(VipsFailure) -> Result {
   guard let new = vips_operation_new(name) else { throw VipsFailure.take() }
@@ -91,13 +91,13 @@ func vips<Result>(
 
 /// The common case: an operation with one picture as its result.
 func vips(
-  _ name: String, _ arguments: [String: VipsArgument]
+  _ name: String, _ arguments: [String: OperationArgument]
 ) throws(VipsFailure) -> Picture {
   try vips(name, arguments, read: { $0.picture() })
 }
 
 private func set(
-  _ name: String, _ argument: VipsArgument, of object: UnsafeMutablePointer<GObject>
+  _ name: String, _ argument: OperationArgument, of object: UnsafeMutablePointer<GObject>
 ) {
   var value = GValue()
   func put(_ type: GType, _ fill: (inout GValue) -> Void) {

@@ -77,7 +77,7 @@ extension Imaging {
   }
 
   private static func save(
-    _ picture: Picture, _ saver: String, _ options: [String: VipsArgument]
+    _ picture: Picture, _ saver: String, _ options: [String: OperationArgument]
   ) throws(VipsFailure) -> [UInt8] {
     try vips(saver, options.merging(["in": .picture(picture)]) { $1 }, read: { $0.bytes() })
   }

@@ -21,7 +21,8 @@ enum WarningLog {
         if level.rawValue & G_LOG_FLAG_FATAL.rawValue != 0 {
           WarningLog.die(domain: domain.map { String(cString: $0) }, words)
         }
-        let told = G_LOG_LEVEL_ERROR.rawValue | G_LOG_LEVEL_CRITICAL.rawValue
+        let told =
+          G_LOG_LEVEL_ERROR.rawValue | G_LOG_LEVEL_CRITICAL.rawValue
           | G_LOG_LEVEL_WARNING.rawValue
         if level.rawValue & told != 0 { WarningLog.add(words) }
       }, nil)

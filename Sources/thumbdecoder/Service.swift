@@ -49,7 +49,8 @@ struct Service {
   }
 
   private func answer(_ order: ImageOrder, original: Int32, _ outputs: [Output]) throws {
-    let conversation = Conversation(socket: socket, number: order.number, outputs: outputs.map(\.descriptor))
+    let conversation = Conversation(
+      socket: socket, number: order.number, outputs: outputs.map(\.descriptor))
     let rendering = Rendering(
       recipes: outputs.map(\.recipe),
       limits: ImagingLimits(
