@@ -1,1 +1,46 @@
-print("thumbdecoder")
+// thumbdecoder: decodes strangers' images and makes their variants, with nothing but descriptors.
+//
+//   limits ─► libvips started and warm ─► confined, and proven to be ─► "ready" ─► one image at a time
+//
+// It is started by DecoderPool with one end of a socket pair and ends when that closes, when its
+// parent dies, or when it is killed. It opens no file and no connection of its own.
+
+import DecoderWire
+import Glibc
+import Imaging
+
+let arguments = CommandLine.arguments
+let worker = PacketSocket(descriptor: Wire.decoderDescriptor)
+
+func argument(after name: String) -> String? {
+  arguments.firstIndex(of: name).flatMap { arguments.dropFirst($0 + 1).first }
+}
+
+/// Says why it will not work, and ends.
+func giveUp(_ reason: String) -> Never {
+  StandardError.say("\(reason)")
+  // Where nobody listens, standard error has it.
+  try? worker.send(DecoderMessage.unfit(reason: reason).packet)
+  exit(1)
+}
+
+guard let memory = argument(after: "--memory").flatMap({ Int($0) }), memory > 0 else {
+  StandardError.say("thumbworker starts it; by hand it does nothing")
+  exit(2)
+}
+do {
+  try ProcessLimits.set()
+  try Imaging.start(outOfMemoryStatus: Wire.exitOutOfMemory)
+  try Imaging.warmUp()
+  try ProcessLimits.setMemory(beyondPresent: memory)
+  try Confinement.enter()
+} catch let failure as ImagingFailure {
+  giveUp("libvips does not work: \(failure.message)")
+} catch let failure as ConfinementFailure {
+  giveUp(failure.reason)
+}
+if let name = argument(after: "--selftest") {
+  SelfTest.run(name)
+} else {
+  Service(socket: worker).run()
+}

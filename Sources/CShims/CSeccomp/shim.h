@@ -1,3 +1,34 @@
 // libseccomp and the system calls that confine a process.
 #pragma once
+#include <linux/sched.h>
+#include <malloc.h>
 #include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Swift cannot import variadic functions.
+static inline int tw_prctl(int option, unsigned long value) {
+  return prctl(option, value, 0, 0, 0);
+}
+
+// Variadic too; the self-test makes forbidden calls by their number.
+static inline long tw_system_call(long number, long a, long b, long c) {
+  return syscall(number, a, b, c);
+}
+
+// A macro with an argument.
+static inline uint32_t tw_answer_with_error(uint16_t number) { return SCMP_ACT_ERRNO(number); }
+
+// A macro with a cast.
+static inline uint32_t tw_kill_process(void) { return SCMP_ACT_KILL_PROCESS; }
+static inline uint32_t tw_allow(void) { return SCMP_ACT_ALLOW; }
+
+// Macros that stand behind _GNU_SOURCE in the header that Swift sees.
+static inline unsigned long tw_clone_thread(void) { return CLONE_THREAD; }
+
+// malloc.h is not in Swift's module of the C library.
+static inline long tw_allocated_bytes(void) {
+  struct mallinfo2 use = mallinfo2();
+  return (long)(use.uordblks + use.hblkhd);
+}

@@ -1,0 +1,110 @@
+import DecoderWire
+import Vocabulary
+
+/// Why an original, or one variant of it, could not be made.
+package struct DecodeFailure: WorkerFailure, Hashable {
+  package enum Cause: Sendable, Hashable {
+    case notAnImage
+    case unsupportedFormat
+    case corruptImage
+    case truncated
+    case tooManyPixels
+    /// A variant's setting cannot be met with this picture.
+    case unsupportedSetting
+    /// `maxBytes` cannot be met.
+    case variantTooLarge
+    case decoderMemory
+    case decoderTimeout
+    /// It died of the image, by a signal or an exit status.
+    case decoderCrashed
+    /// It was killed by someone else: the image is not to blame.
+    case decoderKilled
+    /// What it answered or wrote is not what it should.
+    case decoderMisbehaved
+    /// No decoder can be started; no other image would fare better.
+    case decoderUnavailable
+    case diskFull
+    case originalUnreadable
+    case outputUnwritable
+    /// The request was dropped before its turn, or the pool was stopped.
+    case cancelled
+  }
+
+  package var cause: Cause
+  package var message: String
+
+  package init(_ cause: Cause, _ message: String) {
+    self.cause = cause
+    self.message = message
+  }
+
+  package var code: String {
+    switch cause {
+    case .notAnImage: "not-an-image"
+    case .unsupportedFormat: "unsupported-format"
+    case .corruptImage: "corrupt-image"
+    case .truncated: "truncated"
+    case .tooManyPixels: "too-many-pixels"
+    case .unsupportedSetting: "unsupported-setting"
+    case .variantTooLarge: "variant-too-large"
+    case .decoderMemory: "decoder-memory"
+    case .decoderTimeout: "decoder-timeout"
+    case .decoderCrashed, .decoderKilled, .decoderMisbehaved: "decoder-crashed"
+    case .decoderUnavailable: "decoder-unavailable"
+    case .diskFull: "disk-full"
+    case .originalUnreadable: "original-unreadable"
+    case .outputUnwritable: "output-unwritable"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  package var hint: String {
+    switch cause {
+    case .notAnImage: "look at what the URL serves; it may be an error page"
+    case .unsupportedFormat: "serve the picture in a format that limits.formats names"
+    case .corruptImage: "open the original in a viewer; have it exported again"
+    case .truncated: "the file ends early: have the server send the whole picture"
+    case .tooManyPixels: "raise limits.maxPixels for this job, or serve a smaller picture"
+    case .unsupportedSetting: "change this variant's format or size"
+    case .variantTooLarge: "raise the variant's maxBytes, or make it smaller"
+    case .decoderMemory: "raise limits.memory for this job, or serve a smaller picture"
+    case .decoderTimeout: "raise limits.decodeTimeout for this job, or drop the item"
+    case .decoderCrashed: "drop the item: its bytes break the decoder"
+    case .decoderKilled: "run again; if it stays, see whether this machine runs out of memory"
+    case .decoderMisbehaved: "drop the item, and check that thumbdecoder is of this version"
+    case .decoderUnavailable: "run `thumbworker doctor`"
+    case .diskFull: "free some space, then run again: what was done is kept"
+    case .originalUnreadable: "run again; if it stays, run `thumbworker verify`"
+    case .outputUnwritable: "see whether the root's file system takes files, then run again"
+    case .cancelled: "run again"
+    }
+  }
+
+  package var disposition: Disposition {
+    switch cause {
+    case .decoderUnavailable, .diskFull: .stopRun
+    case .decoderKilled, .originalUnreadable, .outputUnwritable, .cancelled:
+      .retry(notBefore: nil)
+    default: .giveUp
+    }
+  }
+}
+
+extension DecodeFailure {
+  /// - Parameter isDiskFull: the worker's own look at the output's file system.
+  init(_ fault: Fault, isDiskFull: Bool) {
+    let cause: Cause =
+      switch fault.kind {
+      case .notAnImage: .notAnImage
+      case .unsupportedFormat: .unsupportedFormat
+      case .corrupt: .corruptImage
+      case .truncated: .truncated
+      case .tooManyPixels: .tooManyPixels
+      case .memory: .decoderMemory
+      case .unsupportedSetting: .unsupportedSetting
+      case .overBudget: .variantTooLarge
+      case .unwritable: isDiskFull ? .diskFull : .outputUnwritable
+      }
+    self.init(cause, fault.message.printable)
+  }
+}

@@ -1,0 +1,148 @@
+import DecoderWire
+import Glibc
+import Vocabulary
+
+/// A decoder that said "ready". Belongs to one thread, which ends it.
+final class DecoderProcess {
+  /// Why nothing more comes from it.
+  enum Silence: Error {
+    case deadline
+    /// Its end of the socket is closed: it is dead or dying.
+    case gone
+    case malformed
+  }
+
+  private let process: pid_t
+  private let socket: PacketSocket
+  private let standardError: Int32
+  private var exitStatus: Int32?
+  private var said: [UInt8] = []
+
+  init(_ launch: DecoderLaunch) throws(DecodeFailure) {
+    let started = try launch.start()
+    process = started.process
+    socket = PacketSocket(descriptor: started.socket)
+    standardError = started.standardError
+    try waitUntilReady(ContinuousClock.now + launch.readyWithin)
+  }
+
+  private func waitUntilReady(_ deadline: ContinuousClock.Instant) throws(DecodeFailure) {
+    var reason: String
+    do throws(Silence) {
+      switch try receive(until: deadline) {
+      case .ready: return
+      case .unfit(let why): reason = why.printable
+      default: reason = "it spoke out of turn"
+      }
+    } catch {
+      reason = error == .deadline ? "it was not ready in time" : "it ended at once"
+    }
+    let death = end()
+    if !death.said.isEmpty { reason += "; it said: \(death.said)" }
+    throw DecodeFailure(.decoderUnavailable, "the decoder does not start: \(reason)")
+  }
+
+  // MARK: Conversing
+
+  func send(_ message: WorkerMessage, descriptor: Int32) throws(Silence) {
+    do {
+      try socket.send(message.packet, descriptor: descriptor)
+    } catch {
+      throw error.errorNumber == EAGAIN ? .deadline : .gone
+    }
+  }
+
+  func receive(until deadline: ContinuousClock.Instant) throws(Silence) -> DecoderMessage {
+    try wait(until: deadline)
+    let packet: ArraySlice<UInt8>
+    do {
+      let (bytes, descriptor) = try socket.receive()
+      if let descriptor { close(descriptor) }  // none is expected, and none is kept
+      packet = bytes
+    } catch {
+      throw .gone
+    }
+    do {
+      return try DecoderMessage(packet: packet)
+    } catch {
+      throw .malformed
+    }
+  }
+
+  private func wait(until deadline: ContinuousClock.Instant) throws(Silence) {
+    while true {
+      let left = (deadline - .now).wholeMilliseconds
+      guard left > 0 else { throw .deadline }
+      var entry = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+      if poll(&entry, 1, Int32(min(left, 60_000))) > 0 { return }
+    }
+  }
+
+  // MARK: Living and dying
+
+  /// Whether it still runs, as far as can be told without asking it.
+  var isAlive: Bool {
+    collectStandardError()
+    guard exitStatus == nil else { return false }
+    var status: Int32 = 0
+    if waitpid(process, &status, WNOHANG) == process { exitStatus = status }
+    return exitStatus == nil
+  }
+
+  /// How a decoder ended.
+  struct Death {
+    /// 0 where it was no signal.
+    var signal: Int32
+    var exitCode: Int32
+    /// Whether it was still running and we killed it.
+    var wasKilledByUs: Bool
+    /// The end of its standard error.
+    var said: String
+  }
+
+  /// Kills it if it still runs, and leaves no trace of it. Only once.
+  ///
+  /// - Parameter grace: how long a decoder whose socket is closed may take to die by itself, so that
+  ///   its own reason is seen.
+  func end(grace: Duration = .zero) -> Death {
+    let deadline = ContinuousClock.now + grace
+    while isAlive, ContinuousClock.now < deadline { usleep(1000) }
+    let isOurs = isAlive
+    if isOurs { reap() }
+    collectStandardError()
+    close(socket.descriptor)
+    close(standardError)
+    let status = exitStatus ?? 0
+    return Death(
+      signal: status & 0x7F, exitCode: (status >> 8) & 0xFF, wasKilledByUs: isOurs,
+      said: String(decoding: said.suffix(400), as: UTF8.self).printable)
+  }
+
+  private func reap() {
+    kill(process, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    exitStatus = status
+  }
+
+  /// Keeps the last of what it wrote; the pipe never fills up.
+  private func collectStandardError() {
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = read(standardError, &chunk, chunk.count)
+      guard count > 0 else { return }
+      said = (said + chunk[..<count]).suffix(4096)
+    }
+  }
+}
+
+extension String {
+  /// On one line, without what a terminal would obey, and not long.
+  var printable: String {
+    let scalars = unicodeScalars.prefix(500).map { scalar -> Character in
+      scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
+        ? " " : Character(scalar)
+    }
+    return String(scalars.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}

@@ -1,0 +1,170 @@
+import DecoderWire
+import Glibc
+import Vocabulary
+
+/// One thread's place for a decoder: keeps one alive, replaces it, and blames it for what it had.
+final class DecoderSlot {
+  private let launch: DecoderLaunch
+  private var decoder: DecoderProcess?
+  private var use = Use()
+
+  /// What a decoder has done and taken since it started.
+  private struct Use {
+    var images = 0
+    /// After its first image.
+    var firstHeldBytes: Int?
+    var heldBytes = 0
+    var processorMilliseconds = 0
+
+    /// Old memory is where leaks and other people's pixels are: a fresh one costs a third of a second.
+    var isWornOut: Bool {
+      images >= 500 || heldBytes - (firstHeldBytes ?? 0) > 64 << 20
+        || processorMilliseconds > 1_800_000
+    }
+  }
+
+  /// Tries in a row before no decoder is held to be possible.
+  private static let starts = 3
+
+  init(launch: DecoderLaunch) { self.launch = launch }
+
+  func end() {
+    _ = decoder?.end()
+    decoder = nil
+  }
+
+  /// Blocks until the request is done.
+  func serve(_ request: RenderRequest) -> RenderResult {
+    do throws(DecodeFailure) {
+      let original = try ReadOnlyOriginal(request.original)
+      defer { original.close() }
+      return .success(try render(request, original.descriptor))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// A conversation has room for so many outputs: a request with more takes several.
+  private func render(
+    _ request: RenderRequest, _ original: Int32
+  ) throws(DecodeFailure) -> Rendering {
+    var whole: Rendering?
+    var rest = request.variants[...]
+    repeat {
+      var part = request
+      part.variants = Array(rest.prefix(Wire.maxOutputs))
+      rest = rest.dropFirst(Wire.maxOutputs)
+      let rendering = try converse(part, original)
+      whole?.variants += rendering.variants
+      whole = whole ?? rendering
+    } while !rest.isEmpty
+    return whole!
+  }
+
+  private func converse(
+    _ request: RenderRequest, _ original: Int32
+  ) throws(DecodeFailure) -> Rendering {
+    var mayTryAgain = true
+    while true {
+      let decoder = try livingDecoder()
+      var conversation = Conversation(
+        number: UInt32(use.images), request: request, memory: launch.memory)
+      use.images += 1
+      do throws(Conversation.End) {
+        try conversation.run(with: decoder, original: original)
+      } catch {
+        let failure = failure(of: error, request)
+        // It was dead already, or was killed before it looked: that was not the image's doing.
+        let isInnocent = failure.cause == .decoderKilled && !conversation.isOpened
+        guard mayTryAgain, isInnocent else { throw failure }
+        mayTryAgain = false
+        continue
+      }
+      note(conversation)
+      if use.isWornOut { end() }
+      return try conversation.result()
+    }
+  }
+
+  private func note(_ conversation: Conversation) {
+    guard let spent = conversation.spent else { return }
+    use.heldBytes = spent.heldBytes
+    use.firstHeldBytes = use.firstHeldBytes ?? spent.heldBytes
+    use.processorMilliseconds = spent.processorMilliseconds
+  }
+
+  private func livingDecoder() throws(DecodeFailure) -> DecoderProcess {
+    if let decoder, decoder.isAlive { return decoder }
+    end()
+    use = Use()
+    for _ in 1..<Self.starts {
+      // The last try's failure is the one to tell.
+      if let decoder = try? DecoderProcess(launch) {
+        self.decoder = decoder
+        return decoder
+      }
+    }
+    let decoder = try DecoderProcess(launch)
+    self.decoder = decoder
+    return decoder
+  }
+
+  // MARK: Blame
+
+  private func failure(of end: Conversation.End, _ request: RenderRequest) -> DecodeFailure {
+    defer { decoder = nil }
+    switch end {
+    case .deadline:
+      _ = decoder?.end()
+      return DecodeFailure(
+        .decoderTimeout,
+        "decoding took longer than \(DurationText.format(request.limits.decodeTimeout))")
+    case .lie(let what):
+      _ = decoder?.end()
+      return DecodeFailure(.decoderMisbehaved, "the decoder's answer is wrong: \(what)")
+    case .death:
+      // Its socket closes a moment before it can be reaped.
+      return failure(of: decoder!.end(grace: .seconds(1)))
+    }
+  }
+
+  private func failure(of death: DecoderProcess.Death) -> DecodeFailure {
+    let said = death.said.isEmpty ? "" : "; it said: \(death.said)"
+    if death.wasKilledByUs {
+      return DecodeFailure(.decoderCrashed, "the decoder fell silent\(said)")
+    }
+    if death.signal == 0 {
+      return death.exitCode == Wire.exitOutOfMemory
+        ? DecodeFailure(
+          .decoderMemory,
+          "decoding needs more than the \(ByteSizeText.format(launch.memory)) that a decoder has\(said)"
+        )
+        : DecodeFailure(
+          .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")
+    }
+    let fromOutside = [SIGKILL, SIGTERM, SIGINT, SIGHUP].contains(death.signal)
+    return DecodeFailure(
+      fromOutside ? .decoderKilled : .decoderCrashed,
+      "the decoder was ended by signal \(death.signal) (\(String(cString: strsignal(death.signal))))"
+        + said)
+  }
+}
+
+/// The original's file, by a descriptor that cannot write to it: a decoder that was taken over must
+/// not change what is stored.
+private struct ReadOnlyOriginal {
+  let descriptor: Int32
+  private let isOwned: Bool
+
+  init(_ borrowed: Int32) throws(DecodeFailure) {
+    let flags = fcntl(borrowed, F_GETFL)
+    isOwned = flags & O_ACCMODE != O_RDONLY
+    descriptor = isOwned ? open("/proc/self/fd/\(borrowed)", O_RDONLY | O_CLOEXEC) : borrowed
+    guard flags >= 0, descriptor >= 0 else {
+      throw DecodeFailure(
+        .originalUnreadable, "the original cannot be read: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  func close() { if isOwned { Glibc.close(descriptor) } }
+}

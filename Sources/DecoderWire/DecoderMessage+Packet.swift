@@ -1,0 +1,85 @@
+import Vocabulary
+
+extension DecoderMessage {
+  package var packet: [UInt8] {
+    var writer = PacketWriter()
+    switch self {
+    case .ready:
+      writer.put(UInt8(1))
+    case .unfit(let reason):
+      writer.put(UInt8(2))
+      writer.put(reason)
+    case .opened(let image):
+      writer.put(UInt8(3))
+      writer.put(image.number)
+      writer.put(image.format)
+      writer.put(count: image.width)
+      writer.put(count: image.height)
+      writer.put(count: image.frames)
+    case .made(let output):
+      writer.put(UInt8(4))
+      writer.put(output.number)
+      writer.put(count: output.index)
+      writer.put(output.format)
+      writer.put(count: output.width)
+      writer.put(count: output.height)
+      writer.put(count: output.bytes)
+    case .missed(let number, let index, let fault):
+      writer.put(UInt8(5))
+      writer.put(number)
+      writer.put(count: index)
+      writer.put(fault)
+    case .failed(let number, let fault):
+      writer.put(UInt8(6))
+      writer.put(number)
+      writer.put(fault)
+    case .finished(let number, let warnings, let heldBytes, let processorMilliseconds):
+      writer.put(UInt8(7))
+      writer.put(number)
+      writer.put(count: heldBytes)
+      writer.put(count: processorMilliseconds)
+      writer.put(UInt8(min(warnings.count, Wire.maxWarnings)))
+      for warning in warnings.prefix(Wire.maxWarnings) { writer.put(warning) }
+    }
+    return writer.bytes
+  }
+
+  package init(packet: ArraySlice<UInt8>) throws(MalformedPacket) {
+    var reader = try PacketReader(packet)
+    switch try reader.get(UInt8.self) {
+    case 1: self = .ready
+    case 2: self = .unfit(reason: try reader.text())
+    case 3:
+      self = .opened(
+        OpenedImage(
+          number: try reader.get(UInt32.self), format: try reader.format(),
+          width: try reader.count(), height: try reader.count(), frames: try reader.count()))
+    case 4:
+      self = .made(
+        MadeOutput(
+          number: try reader.get(UInt32.self), index: try reader.count(upTo: Wire.maxOutputs - 1),
+          format: try reader.format(), width: try reader.count(), height: try reader.count(),
+          bytes: try reader.count()))
+    case 5:
+      self = .missed(
+        number: try reader.get(UInt32.self), index: try reader.count(upTo: Wire.maxOutputs - 1),
+        try reader.fault())
+    case 6: self = .failed(number: try reader.get(UInt32.self), try reader.fault())
+    case 7: self = try Self.finished(&reader)
+    default: throw MalformedPacket()
+    }
+    try reader.finish()
+  }
+
+  private static func finished(_ reader: inout PacketReader) throws(MalformedPacket) -> Self {
+    let number = try reader.get(UInt32.self)
+    let heldBytes = try reader.count()
+    let processorMilliseconds = try reader.count()
+    var warnings: [String] = []
+    for _ in 0..<(try reader.get(UInt8.self)) { warnings.append(try reader.text()) }
+    guard warnings.count <= Wire.maxWarnings else { throw MalformedPacket() }
+    return .finished(
+      number: number, warnings: warnings, heldBytes: heldBytes,
+      processorMilliseconds: processorMilliseconds)
+  }
+}

@@ -1,0 +1,77 @@
+import CVips
+
+/// Any picture to 8-bit sRGB or 8-bit grey, its embedded profile honoured.
+///
+/// | picture | way |
+/// |---|---|
+/// | with a usable profile | through it, relative intent |
+/// | with a profile that is broken or of another colour model | the profile is dropped, a warning |
+/// | CMYK without one | through libvips' built-in CMYK profile |
+/// | 16 bit, float, Lab without one | scaled to 8 bit, never clipped |
+/// | 8-bit RGB or grey without one | as it is |
+struct ColourConversion {
+  /// Whether the pixels can be resized before they are converted, which is cheaper.
+  static func canFollowResizing(_ picture: Picture) -> Bool {
+    picture.isBytes && !picture.hasAlpha
+      && [
+        VIPS_INTERPRETATION_sRGB, VIPS_INTERPRETATION_RGB, VIPS_INTERPRETATION_B_W,
+        VIPS_INTERPRETATION_CMYK,
+      ].contains(picture.interpretation)
+  }
+
+  static func toSRGB(_ picture: Picture) throws(VipsFailure) -> Picture {
+    guard let profile = picture.blob(MetadataField.iccProfile) else {
+      return try withoutProfile(picture)
+    }
+    if vips_icc_is_compatible_profile(picture.image, profile.baseAddress, profile.count) != 0 {
+      do {
+        return try throughProfile(picture, [:])
+      } catch {
+        vips_error_clear()
+      }
+    }
+    vips_error_clear()
+    WarningLog.add("the colour profile cannot be used: dropped")
+    let bare = try picture.withOwnMetadata()
+    bare.remove(MetadataField.iccProfile)
+    return try withoutProfile(bare)
+  }
+
+  private static func throughProfile(
+    _ picture: Picture, _ options: [String: OperationArgument]
+  ) throws(VipsFailure) -> Picture {
+    let common: [String: OperationArgument] = [
+      "in": .picture(picture), "output-profile": .text("srgb"), "embedded": .bool(true),
+      "intent": .int(Int(VIPS_INTENT_RELATIVE.rawValue)), "depth": .int(8),
+      // Else the black of ink would come out as dark grey.
+      "black-point-compensation": .bool(true),
+    ]
+    return try vips("icc_transform", common.merging(options) { $1 })
+  }
+
+  private static func withoutProfile(_ picture: Picture) throws(VipsFailure) -> Picture {
+    switch picture.interpretation {
+    case VIPS_INTERPRETATION_CMYK:
+      WarningLog.add("CMYK without a colour profile: a common one was assumed")
+      return try throughProfile(
+        picture, ["embedded": .bool(false), "input-profile": .text("cmyk")])
+    case VIPS_INTERPRETATION_sRGB where picture.isBytes,
+      VIPS_INTERPRETATION_B_W where picture.isBytes:
+      return picture
+    case VIPS_INTERPRETATION_B_W, VIPS_INTERPRETATION_GREY16:
+      return try converted(picture, to: VIPS_INTERPRETATION_B_W)
+    default:
+      return try converted(picture, to: VIPS_INTERPRETATION_sRGB)
+    }
+  }
+
+  private static func converted(
+    _ picture: Picture, to space: VipsInterpretation
+  ) throws(VipsFailure) -> Picture {
+    let converted = try vips(
+      "colourspace", ["in": .picture(picture), "space": .int(Int(space.rawValue))])
+    guard !converted.isBytes else { return converted }
+    return try vips(
+      "cast", ["in": .picture(converted), "format": .int(Int(VIPS_FORMAT_UCHAR.rawValue))])
+  }
+}

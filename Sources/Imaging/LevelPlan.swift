@@ -1,0 +1,42 @@
+import Vocabulary
+
+/// Which sizes are computed, in which order and from what, so that one decode feeds all variants.
+///
+/// Each comes from the smallest one before it that is at least twice as large on both sides, else
+/// from the decoded picture: small steps cost little, and factors below two would soften.
+package struct LevelPlan: Sendable, Equatable {
+  package struct Level: Sendable, Equatable {
+    /// Upright.
+    package var size: PixelSize
+    /// An earlier level's index; nil is the decoded picture.
+    package var source: Int?
+  }
+
+  /// Largest first.
+  package let levels: [Level]
+
+  package init(sizes: [PixelSize]) {
+    var levels: [Level] = []
+    for size in Set(sizes).sorted(by: Self.isBefore) {
+      let twice = PixelSize(size.width * 2, size.height * 2)
+      levels.append(Level(size: size, source: levels.lastIndex { $0.size.covers(twice) }))
+    }
+    self.levels = levels
+  }
+
+  private static func isBefore(_ a: PixelSize, _ b: PixelSize) -> Bool {
+    a.pixels != b.pixels ? a.pixels > b.pixels : a.width > b.width
+  }
+
+  /// How many levels come from the decoded picture: one alone can be computed while it streams by.
+  package var countFromDecoded: Int { levels.count { $0.source == nil } }
+
+  /// By how much a JPEG's sides may be divided while it is decoded: the largest of 8, 4 and 2 that
+  /// leaves at least twice of every level, else 1. Other factors blur.
+  package func shrinkOnLoad(of source: PixelSize) -> Int {
+    [8, 4, 2].first { factor in
+      let left = PixelSize(source.width / factor, source.height / factor)
+      return levels.allSatisfy { left.covers(PixelSize($0.size.width * 2, $0.size.height * 2)) }
+    } ?? 1
+  }
+}

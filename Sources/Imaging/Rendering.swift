@@ -1,0 +1,267 @@
+import CVips
+import Vocabulary
+
+/// What the header says of an image that is about to be decoded.
+package struct OpenedPicture: Sendable, Hashable {
+  package var format: ImageFormat
+  /// Upright.
+  package var size: PixelSize
+  /// Of an animation; 1 for everything else.
+  package var frames: Int
+}
+
+/// A variant's file.
+package struct EncodedVariant: Sendable, Hashable {
+  package var format: ImageFormat
+  /// Of one frame.
+  package var size: PixelSize
+  package var bytes: [UInt8]
+}
+
+/// One original on its way to its variants.
+package struct Rendering {
+  private let recipes: [Recipe]
+  private let limits: ImagingLimits
+  private let opened: (OpenedPicture) -> Void
+  private let finished: (Int, Result<EncodedVariant, ImagingFailure>) -> Void
+
+  /// - Parameters:
+  ///   - opened: called once or more, with equal values, before `finished`.
+  ///   - finished: called once for each recipe, by its index, in no particular order.
+  package init(
+    recipes: [Recipe], limits: ImagingLimits, opened: @escaping (OpenedPicture) -> Void,
+    finished: @escaping (Int, Result<EncodedVariant, ImagingFailure>) -> Void
+  ) {
+    self.recipes = recipes
+    self.limits = limits
+    self.opened = opened
+    self.finished = finished
+  }
+
+  /// - Parameter file: stays as it is until this returns.
+  /// - Returns: warnings.
+  /// - Throws: where nothing can be made of the file; `finished` was not called then.
+  package func run(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) -> [String] {
+    vips_error_clear()
+    _ = WarningLog.take()
+    let format = try allowedFormat(of: file)
+    do throws(ImagingFailure) {
+      try run(Original(file, format, limits: limits))
+    } catch  where error.kind == .truncated && format == .jpeg && !file.endsWithEndOfImage {
+      try runWithEndOfImage(file, orThrow: error)
+    }
+    return WarningLog.take()
+  }
+
+  private func allowedFormat(
+    of file: UnsafeRawBufferPointer
+  ) throws(ImagingFailure) -> ImageFormat {
+    switch Sniffed(file) {
+    case .notAnImage(let name):
+      throw ImagingFailure(.notAnImage, name.map { "it is \($0)" } ?? "it is no image that we know")
+    case .otherImage(let name):
+      throw ImagingFailure(.unsupportedFormat, "\(name) is not supported")
+    case .image(let format):
+      guard ImageFormat.decodable.contains(format) else {
+        throw ImagingFailure(.unsupportedFormat, "\(format.rawValue) is not supported")
+      }
+      guard limits.formats.contains(format) else {
+        throw ImagingFailure(.unsupportedFormat, "limits.formats does not allow \(format.rawValue)")
+      }
+      return format
+    }
+  }
+
+  /// A JPEG that lacks nothing but its end marker is whole: with the marker put back, the strictest
+  /// reading finds no fault in it. One that is cut earlier has gaps that this reading sees.
+  private func runWithEndOfImage(
+    _ file: UnsafeRawBufferPointer, orThrow failure: ImagingFailure
+  ) throws(ImagingFailure) {
+    var whole = [UInt8](file)
+    whole += [0xFF, 0xD9]
+    _ = WarningLog.take()
+    do throws(ImagingFailure) {
+      try whole.withUnsafeBufferPointer { whole throws(ImagingFailure) in
+        let bytes = UnsafeRawBufferPointer(whole)
+        let original = try Original(
+          bytes, .jpeg, limits: limits, strictness: VIPS_FAIL_ON_WARNING)
+        try run(original)
+      }
+    } catch {
+      throw failure
+    }
+    WarningLog.add("the JPEG's end marker is missing")
+  }
+
+  // MARK: The picture
+
+  private func run(_ original: Original) throws(ImagingFailure) {
+    guard staysAnimated(original) else { return try runStill(original, recipes.indices) }
+    let animated = recipes.indices.filter { recipes[$0].keepsAnimation }
+    let animation: Animation
+    do throws(ImagingFailure) {
+      animation = try decodedAnimation(original)
+    } catch  where error.kind == .corrupt {
+      // The first frame may be sound.
+      try runStill(original, recipes.indices)
+      WarningLog.add("animation reduced to its first frame: \(error.message)")
+      return
+    }
+    let still = recipes.indices.filter { !recipes[$0].keepsAnimation }
+    try runStill(original, still)
+    for index in animated {
+      finish(index) { recipe throws(ImagingFailure) in
+        try encoded(animation, recipe, original)
+      }
+    }
+  }
+
+  private func runStill(
+    _ original: Original, _ indices: some Collection<Int>
+  ) throws(ImagingFailure) {
+    let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
+    let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
+    let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled })
+    let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
+    try original.checkMemory(shrink: shrink, limits: limits)
+    tellOpened(original)
+    let levels = possible.isEmpty ? nil : try decoded(original, plan, shrink: shrink)
+    for index in indices {
+      finish(index) { recipe throws(ImagingFailure) in
+        guard let levels, layouts[index].largest.pixels <= limits.maxPixels else {
+          throw tooLarge(layouts[index].largest)
+        }
+        return try encoded(levels, layouts[index], recipe)
+      }
+    }
+  }
+
+  private func decoded(
+    _ original: Original, _ plan: LevelPlan, shrink: Int
+  ) throws(ImagingFailure) -> Levels {
+    do throws(VipsFailure) {
+      let base = try Base(
+        still: original.picture(shrink: shrink), orientation: original.orientation,
+        streams: plan.countFromDecoded == 1)
+      return try Levels(of: base, plan: plan)
+    } catch {
+      throw ImagingFailure(reading: error, of: original.file, original.format)
+    }
+  }
+
+  private func decodedAnimation(_ original: Original) throws(ImagingFailure) -> Animation {
+    try original.checkMemory(frames: original.pages, limits: limits)
+    do throws(VipsFailure) {
+      return try Animation(of: original)
+    } catch {
+      throw ImagingFailure(reading: error, of: original.file, original.format)
+    }
+  }
+
+  private func staysAnimated(_ original: Original) -> Bool {
+    guard original.isAnimation, recipes.contains(where: \.keepsAnimation) else { return false }
+    let pixels = original.storedSize.pixels.multipliedReportingOverflow(by: original.pages)
+    if original.pages <= limits.maxFrames, !pixels.overflow,
+      pixels.partialValue <= limits.maxPixels
+    {
+      return true
+    }
+    WarningLog.add(
+      "animation reduced to its first frame: \(original.pages) frames of \(original.size) pixels "
+        + "are over the limits")
+    return false
+  }
+
+  private func tellOpened(_ original: Original) {
+    opened(
+      OpenedPicture(
+        format: original.format, size: original.size,
+        frames: original.isAnimation ? original.pages : 1))
+  }
+
+  private func tooLarge(_ size: PixelSize) -> ImagingFailure {
+    ImagingFailure(
+      .tooManyPixels, "the variant would have \(size) pixels; \(limits.maxPixels) are allowed")
+  }
+
+  // MARK: One variant
+
+  private func finish(
+    _ index: Int, _ encode: (Recipe) throws(ImagingFailure) -> EncodedVariant
+  ) {
+    do throws(ImagingFailure) {
+      finished(index, .success(try encode(recipes[index])))
+    } catch {
+      finished(index, .failure(error))
+    }
+  }
+
+  private func encoded(
+    _ levels: Levels, _ layout: Layout, _ recipe: Recipe
+  ) throws(ImagingFailure) -> EncodedVariant {
+    let format = Encoding.format(
+      for: recipe, isTransparent: levels.isTransparent, isAnimated: false)
+    try check(layout.frame, fits: format)
+    let picture: Picture
+    do throws(VipsFailure) {
+      let framed = try levels[layout.scaled].framed(
+        layout, recipe: recipe, isTransparent: levels.isTransparent)
+      picture = try framed.ready(
+        for: format, recipe, isTransparent: levels.isTransparent)
+    } catch {
+      throw ImagingFailure(writing: error)
+    }
+    let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
+    return EncodedVariant(format: format, size: layout.frame, bytes: bytes)
+  }
+
+  private func encoded(
+    _ animation: Animation, _ recipe: Recipe, _ original: Original
+  ) throws(ImagingFailure) -> EncodedVariant {
+    let frame = Layout(source: original.size, recipe: recipe).largest
+    let all = frame.pixels.multipliedReportingOverflow(by: original.pages)
+    guard !all.overflow, all.partialValue <= limits.maxPixels else { throw tooLarge(frame) }
+    let format = Encoding.format(for: recipe, isTransparent: true, isAnimated: true)
+    let picture: Picture
+    let size: PixelSize
+    do throws(VipsFailure) {
+      picture = try animation.rendered(recipe).keeping(recipe.metadata)
+      size = PixelSize(picture.size.width, picture.int(MetadataField.pageHeight)!)
+    } catch {
+      throw ImagingFailure(writing: error)
+    }
+    try check(size, fits: format)
+    let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
+    return EncodedVariant(format: format, size: size, bytes: bytes)
+  }
+
+  private func check(_ size: PixelSize, fits format: ImageFormat) throws(ImagingFailure) {
+    guard max(size.width, size.height) <= format.maxSide else {
+      throw ImagingFailure(
+        .unsupportedSetting, "a \(format.rawValue) cannot hold \(size) pixels")
+    }
+  }
+}
+
+extension Picture {
+  fileprivate func ready(
+    for format: ImageFormat, _ recipe: Recipe, isTransparent: Bool
+  ) throws(VipsFailure) -> Picture {
+    guard isTransparent else { return try keeping(recipe.metadata) }
+    let plain =
+      Encoding.hasAlpha(format)
+      ? try unpremultiplied() : try flattened(on: recipe.background)
+    return try plain.keeping(recipe.metadata)
+  }
+}
+
+extension ImageFormat {
+  /// What originals may be.
+  package static let decodable: Set<ImageFormat> = [.jpeg, .png, .webp, .gif, .avif, .heic, .tiff]
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate var endsWithEndOfImage: Bool {
+    count >= 2 && self[count - 2] == 0xFF && self[count - 1] == 0xD9
+  }
+}

@@ -1,0 +1,63 @@
+import CVips
+import Glibc
+import Synchronization
+
+/// What libvips and its libraries remark on without giving up.
+///
+/// One for the process, as GLib's log is; libvips writes to it from its own thread as well.
+enum WarningLog {
+  /// What is kept of one image.
+  static let capacity = 16
+
+  private static let outOfMemoryStatus = Atomic<Int32>(1)
+  private static let lines = Mutex<[String]>([])
+
+  /// Takes the place of GLib's own log, which writes to standard error, and of its way to die.
+  static func install(outOfMemoryStatus status: Int32) {
+    outOfMemoryStatus.store(status, ordering: .relaxed)
+    _ = g_log_set_default_handler(
+      { domain, level, message, _ in
+        let words = message.map { String(cString: $0) } ?? ""
+        if level.rawValue & G_LOG_FLAG_FATAL.rawValue != 0 {
+          WarningLog.die(domain: domain.map { String(cString: $0) }, words)
+        }
+        let told =
+          G_LOG_LEVEL_ERROR.rawValue | G_LOG_LEVEL_CRITICAL.rawValue
+          | G_LOG_LEVEL_WARNING.rawValue
+        if level.rawValue & told != 0 { WarningLog.add(words) }
+      }, nil)
+  }
+
+  /// Called by GLib before it would abort. GLib itself gives up when memory or a thread cannot be
+  /// had, and on nothing else that we call.
+  private static func die(domain: String?, _ words: String) -> Never {
+    let line = Array("\(domain ?? "-"): \(words)\n".utf8)
+    _ = write(2, line, line.count)
+    if domain == "GLib" { _exit(outOfMemoryStatus.load(ordering: .relaxed)) }
+    abort()
+  }
+
+  static func add(_ words: String) {
+    guard !isChatter(words) else { return }
+    let line = String(words.prefix(VipsFailure.maxWords))
+    lines.withLock { lines in
+      if lines.count < capacity, !lines.contains(line), !line.isEmpty { lines.append(line) }
+    }
+  }
+
+  /// What is said of sound HEIF files: libheif looks for their end by reading past it.
+  private static func isChatter(_ words: String) -> Bool {
+    words.split(separator: ";").allSatisfy {
+      $0.contains("bad seek to") || $0.contains("ignoring nclx profile")
+    }
+  }
+
+  /// What was said since the last call, the error buffer of a call that did not fail included.
+  static func take() -> [String] {
+    if let words = VipsFailure.takeWords() { add(words) }
+    return lines.withLock { lines in
+      defer { lines = [] }
+      return lines
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import CSeccomp
+import Glibc
+
+/// What this process may never exceed, whatever the image.
+enum ProcessLimits {
+  /// Seconds of CPU in its life; the pool replaces a decoder long before, and kills one that takes too
+  /// long over an image.
+  private static let processorSeconds: UInt = 3600
+  /// No variant is larger, in bytes.
+  private static let fileBytes: UInt = 1 << 30
+  /// Those of one conversation, and some to spare.
+  private static let descriptors: UInt = 160
+
+  static func set() throws(ConfinementFailure) {
+    try set(RLIMIT_CORE, 0, "RLIMIT_CORE")
+    try set(RLIMIT_CPU, processorSeconds, "RLIMIT_CPU")
+    try set(RLIMIT_FSIZE, fileBytes, "RLIMIT_FSIZE")
+    try set(RLIMIT_NOFILE, descriptors, "RLIMIT_NOFILE")
+    // Swift's runtime may have put its crash reporter there, which opens files and starts programs.
+    for crash in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] {
+      signal(crash, SIG_DFL)
+    }
+    // A file over its limit is an error of that write, not the end.
+    signal(SIGXFSZ, SIG_IGN)
+    try control(PR_SET_PDEATHSIG, UInt(SIGKILL), "PR_SET_PDEATHSIG")
+    try control(PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
+  }
+
+  /// The address space may grow by so many bytes from here: libraries, which are shared, do not count.
+  static func setMemory(beyondPresent bytes: Int) throws(ConfinementFailure) {
+    guard let present = addressSpace() else {
+      throw ConfinementFailure("/proc/self/statm cannot be read")
+    }
+    try set(RLIMIT_AS, UInt(present) + UInt(bytes), "RLIMIT_AS")
+    // Last: it takes /proc/self away.
+    try control(PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE")
+  }
+
+  /// In bytes.
+  private static func addressSpace() -> Int? {
+    guard let file = fopen("/proc/self/statm", "r") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 128)
+    guard fgets(&line, Int32(line.count), file) != nil else { return nil }
+    return Int(strtol(line, nil, 10)) * Int(getpagesize())
+  }
+
+  private static func set(
+    _ resource: __rlimit_resource, _ value: UInt, _ name: String
+  ) throws(ConfinementFailure) {
+    var limit = rlimit(rlim_cur: value, rlim_max: value)
+    guard setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else {
+      throw ConfinementFailure("\(name): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  private static func control(
+    _ option: Int32, _ value: UInt, _ name: String
+  ) throws(ConfinementFailure) {
+    guard tw_prctl(option, value) == 0 else {
+      throw ConfinementFailure("\(name): \(String(cString: strerror(errno)))")
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import DecoderPool
+import Glibc
+import TestSupport
+import Vocabulary
+
+/// The decoder that was built with these tests.
+let decoderExecutable: String = {
+  var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+  let count = readlink("/proc/self/exe", &path, path.count)
+  let program = String(decoding: path.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return program.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/thumbdecoder"
+}()
+
+/// One rendering with its files.
+struct Rendered {
+  var rendering: Rendering
+  var outputs: [MemoryFile]
+
+  /// The bytes of the variant at `index`.
+  func bytes(_ index: Int = 0) -> [UInt8] { outputs[index].bytes }
+}
+
+extension DecoderPool {
+  func render(
+    _ file: [UInt8], limits: LimitSettings = LimitSettings(), _ recipes: [Recipe]
+  ) async throws(DecodeFailure) -> Rendered {
+    let original = MemoryFile(file)
+    let outputs = recipes.map { _ in MemoryFile() }
+    let variants = zip(recipes, outputs).map { (recipe: $0, output: $1.descriptor) }
+    let rendering = try await render(
+      RenderRequest(original: original.descriptor, limits: limits, variants: variants))
+    withExtendedLifetime(original) {}
+    return Rendered(rendering: rendering, outputs: outputs)
+  }
+}
+
+/// A recipe by its differences from the default.
+func recipe(
+  _ width: Int?, _ height: Int? = nil, _ format: VariantSpec.Format = .auto,
+  change: (inout VariantSpec) -> Void = { _ in }
+) -> Recipe {
+  var spec = VariantSpec(name: "test", width: width, height: height)
+  spec.format = format
+  change(&spec)
+  return Recipe(of: spec, ratio: 1)
+}

@@ -1,0 +1,90 @@
+import Glibc
+import Testing
+import Vocabulary
+
+@testable import DecoderWire
+
+@Suite struct `A packet` {
+  static let fromWorker: [WorkerMessage] = [
+    .image(
+      ImageOrder(
+        number: 7, outputs: 3, maxPixels: 100_000_000, maxFrames: 512, maxMemory: 1 << 30,
+        formats: ImageFormat.allowedByDefault)),
+    .output(OutputOrder(number: 7, recipe: "p1;w=200;h=-")),
+  ]
+
+  static let fromDecoder: [DecoderMessage] = [
+    .ready, .unfit(reason: "no filter"),
+    .opened(OpenedImage(number: 1, format: .heic, width: 4032, height: 3024, frames: 1)),
+    .made(MadeOutput(number: 1, index: 2, format: .webp, width: 9, height: 8, bytes: 12_345)),
+    .missed(number: 1, index: 0, Fault(.overBudget, "grün")),
+    .failed(number: .max, Fault(.notAnImage, "")),
+    .finished(number: 3, warnings: ["a", "b"], heldBytes: 5, processorMilliseconds: 6),
+  ]
+
+  @Test(arguments: fromWorker)
+  func `brings the worker's message over`(_ message: WorkerMessage) throws {
+    #expect(try WorkerMessage(packet: message.packet[...]) == message)
+  }
+
+  @Test(arguments: fromDecoder)
+  func `brings the decoder's message over`(_ message: DecoderMessage) throws {
+    #expect(try DecoderMessage(packet: message.packet[...]) == message)
+  }
+
+  @Test func `is refused when it is cut, longer, or of another version`() {
+    for packet in Self.fromDecoder.map(\.packet) {
+      for length in 0..<packet.count {
+        #expect(throws: MalformedPacket.self) {
+          try DecoderMessage(packet: packet.prefix(length))
+        }
+      }
+      #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: (packet + [0])[...]) }
+      var other = packet
+      other[0] += 1
+      #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: other[...]) }
+    }
+  }
+
+  @Test func `never brings a number that is out of bounds`() {
+    var made = PacketWriter()
+    made.put(UInt8(4))
+    made.put(UInt32(1))
+    made.put(count: Wire.maxOutputs)
+    made.put(ImageFormat.jpeg)
+    for _ in 0..<3 { made.put(count: 1) }
+    #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: made.bytes[...]) }
+    var negative = PacketWriter()
+    negative.put(UInt8(3))
+    negative.put(UInt32(1))
+    negative.put(ImageFormat.jpeg)
+    for _ in 0..<3 { negative.put(Int64(-1)) }
+    #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: negative.bytes[...]) }
+  }
+
+  @Test func `holds any text, cut at a character`() throws {
+    let long = String(repeating: "ü", count: 5000)
+    let message = DecoderMessage.unfit(reason: long)
+    guard case .unfit(let reason) = try DecoderMessage(packet: message.packet[...]) else {
+      Issue.record("another message")
+      return
+    }
+    #expect(reason.utf8.count <= Wire.maxText)
+    #expect(long.hasPrefix(reason) && reason.count > 400)
+  }
+
+  @Test func `crosses a socket with its descriptor`() throws {
+    var pair: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &pair) == 0)
+    let (ours, theirs) = (PacketSocket(descriptor: pair[0]), PacketSocket(descriptor: pair[1]))
+    try ours.send([1, 2, 3], descriptor: 0)
+    let (packet, descriptor) = try theirs.receive()
+    #expect(Array(packet) == [1, 2, 3])
+    let passed = try #require(descriptor)
+    #expect(fcntl(passed, F_GETFD) & FD_CLOEXEC != 0)
+    close(passed)
+    close(pair[0])
+    #expect(throws: PacketSocket.Broken(errorNumber: 0)) { try theirs.receive() }
+    close(pair[1])
+  }
+}
