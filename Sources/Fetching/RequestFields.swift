@@ -91,6 +91,15 @@ final class RequestFieldsCache: Sendable {
   }
 }
 
+extension Fetcher {
+  /// The fields that a request would carry, as they may be kept: what `Vary` is compared with.
+  package static func requestFields(
+    settings: NetworkSettings, sendsCredentials: Bool
+  ) -> HTTPFields {
+    RequestFields(settings, withCredentials: sendsCredentials).kept
+  }
+}
+
 extension HTTPFields.Line {
   /// RFC 9110 §5.1 and §5.5: a token, and no control character but the tab.
   fileprivate var isLegal: Bool {

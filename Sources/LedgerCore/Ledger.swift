@@ -33,9 +33,9 @@ package protocol Ledger: Sendable {
     _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
   ) async throws(LedgerFailure) -> [LinkTask]
 
-  /// Every item of the job is to be looked at, whatever its due time: the object store was emptied or
-  /// replaced.
-  func makeAllDue(_ job: JobNumber) async throws(LedgerFailure)
+  /// Every item of every job is to be looked at, whatever its due time: the object store was emptied
+  /// or replaced.
+  func makeAllDue() async throws(LedgerFailure)
 
   // MARK: Runs
 
@@ -179,7 +179,24 @@ package struct LedgerStatus: Sendable, Hashable {
     }
   }
 
+  /// A host of which entries fail now.
+  package struct Host: Sendable, Hashable {
+    package var host: String
+    /// When the first of them is tried again.
+    package var coolingUntil: Timestamp
+    /// How many of its entries fail.
+    package var failures: Int
+
+    package init(host: String, coolingUntil: Timestamp, failures: Int) {
+      self.host = host
+      self.coolingUntil = coolingUntil
+      self.failures = failures
+    }
+  }
+
   package var jobs: [Job]
+  /// Those in trouble only, the worst first.
+  package var hosts: [Host]
   package var objectCount: Int
   package var objectBytes: Int
   /// Due now and leased to nobody.
@@ -189,10 +206,11 @@ package struct LedgerStatus: Sendable, Hashable {
   package var nextExpiry: Timestamp?
 
   package init(
-    jobs: [Job], objectCount: Int, objectBytes: Int, queuePending: Int, queueLeased: Int,
-    queueDead: Int, nextExpiry: Timestamp?
+    jobs: [Job], hosts: [Host] = [], objectCount: Int, objectBytes: Int, queuePending: Int,
+    queueLeased: Int, queueDead: Int, nextExpiry: Timestamp?
   ) {
     self.jobs = jobs
+    self.hosts = hosts
     self.objectCount = objectCount
     self.objectBytes = objectBytes
     self.queuePending = queuePending

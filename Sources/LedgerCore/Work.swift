@@ -247,13 +247,10 @@ package struct ItemSettlement: Sendable {
   /// The names that are to stand under `public/` from now on, by path below the job's folder.
   /// Nil leaves them as they are.
   package var publications: [Publication]?
-  /// The entry at the end of the redirect chain, whose bytes these are; the claimed entry itself where
-  /// nothing redirects. If that entry is purged or replaced, this item is concerned.
-  package var source: EntryKey?
 
   package init(
     item: ItemNumber, outcome: Outcome, state: ItemState, dueAt: Timestamp,
-    failure: FailureRecord? = nil, publications: [Publication]? = nil, source: EntryKey? = nil
+    failure: FailureRecord? = nil, publications: [Publication]? = nil
   ) {
     self.item = item
     self.outcome = outcome
@@ -261,7 +258,6 @@ package struct ItemSettlement: Sendable {
     self.dueAt = dueAt
     self.failure = failure
     self.publications = publications
-    self.source = source
   }
 }
 
@@ -297,8 +293,9 @@ package struct LinkTask: Sendable, Hashable {
 }
 
 package enum SettlementResult: Sendable {
-  /// It is committed; these links are to be made or removed now, then confirmed.
-  case committed([LinkTask])
+  /// It is committed; these links are to be made or removed now, then confirmed. Items that left the
+  /// manifest or changed there after the claim were passed over: those that count are named.
+  case committed([LinkTask], items: Set<ItemNumber>)
   /// The lease had passed to another worker: nothing was written.
   case leaseLost
 }

@@ -43,7 +43,23 @@ struct StatusReading {
       }
     }
     status.queuePending -= try leasedAndDue()
+    status.hosts = try hostsInTrouble()
     return status
+  }
+
+  static let hostsInTroubleQuery: StaticString = """
+    SELECT hosts.name, min(items.due_at), count(*) FROM jobs
+    JOIN items ON items.job = jobs.number AND items.state = 2
+    JOIN hosts ON hosts.number = items.host
+    WHERE items.due_at > ?
+    GROUP BY items.host ORDER BY count(*) DESC, hosts.name LIMIT 20
+    """
+
+  /// Those of which items failed and wait for their next try, the worst first.
+  private func hostsInTrouble() throws(LedgerFailure) -> [LedgerStatus.Host] {
+    try connection.all(Self.hostsInTroubleQuery, .time(now)) {
+      LedgerStatus.Host(host: $0.text(0), coolingUntil: $0.time(1), failures: $0.count(2))
+    }
   }
 
   private func row(

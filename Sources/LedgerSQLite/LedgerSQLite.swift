@@ -85,6 +85,10 @@ extension LedgerSQLite {
   ) async throws(LedgerFailure) -> [LinkTask] {
     try await writing().finishIngest(ticket, identity: identity, prune: prune)
   }
+
+  package func makeAllDue() async throws(LedgerFailure) {
+    try await writing().makeAllDue()
+  }
 }
 
 // MARK: Runs and the queue

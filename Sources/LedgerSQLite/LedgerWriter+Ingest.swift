@@ -19,6 +19,13 @@ extension LedgerWriter {
     return ticket
   }
 
+  func makeAllDue() async throws(LedgerFailure) {
+    let jobs = try live().all("SELECT number, settings_digest FROM jobs") {
+      (JobNumber($0.int(0)), $0.digest(1)!)  // NOT NULL, of 32 bytes
+    }
+    for (job, digest) in jobs { try await makeAllDue(job, digest) }
+  }
+
   /// The digest is kept with the last of them, so that a reading after a crash does it again.
   private func makeAllDue(_ job: JobNumber, _ digest: Digest) async throws(LedgerFailure) {
     let hosts = try live().all(

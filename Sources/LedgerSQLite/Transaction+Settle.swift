@@ -11,9 +11,12 @@ extension Transaction {
     for variant in settlement.variants { try keep(variant) }
     let changes = try write(settlement.entries)
     try propagate(changes, of: settlement, &links)
-    for item in settlement.items { try settle(item, settlement, &links) }
+    var settled: Set<ItemNumber> = []
+    for item in settlement.items where try settle(item, settlement, &links) {
+      settled.insert(item.item)
+    }
     try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
-    return .committed(links.tasks)
+    return .committed(links.tasks, items: settled)
   }
 
   private func keep(_ object: ObjectRecord) throws(LedgerFailure) {
@@ -147,9 +150,10 @@ extension Entry {
 // MARK: Items
 
 extension Transaction {
+  /// - Returns: whether it counts.
   private func settle(
     _ item: ItemSettlement, _ settlement: Settlement, _ links: inout LinkChanges
-  ) throws(LedgerFailure) {
+  ) throws(LedgerFailure) -> Bool {
     let lease = settlement.lease
     let old = try connection.first(
       """
@@ -158,7 +162,7 @@ extension Transaction {
       """, .int(item.item.value), .int(settlement.job.value), .key(lease.entry)
     ) { ($0.standing(from: 0), since: $0.int(5)) }
     // It left the manifest, or changed there after it was claimed: the result is not for it.
-    guard let old, old.since < lease.token else { return }
+    guard let old, old.since < lease.token else { return false }
     var new = old.0
     new.state = item.state
     // 0 is kept for what is made due at once: nothing settled stands among that.
@@ -176,5 +180,6 @@ extension Transaction {
     if let names = item.publications {
       try publish(names, item: item.item.value, job: settlement.job.value, &links)
     }
+    return true
   }
 }

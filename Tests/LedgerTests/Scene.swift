@@ -49,6 +49,7 @@ private struct Housed: Ledger {
   ) async throws(LedgerFailure) -> [LinkTask] {
     try await ledger.finishIngest(ticket, identity: identity, prune: prune)
   }
+  func makeAllDue() async throws(LedgerFailure) { try await ledger.makeAllDue() }
   func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber {
     try await ledger.beginRun(job: job, at: now)
   }
@@ -238,7 +239,7 @@ struct Scene {
   @discardableResult
   func settle(_ settlement: Settlement) async throws -> [LinkTask]? {
     switch try await ledger.settle(settlement) {
-    case .committed(let links): links
+    case .committed(let links, _): links
     case .leaseLost: nil
     }
   }
