@@ -1,0 +1,428 @@
+import Fetching
+import Hashing
+import HTTPCaching
+import HTTPTransfer
+import LedgerCore
+import Storage
+import Threading
+import Vocabulary
+
+/// Where the walk from an item's URL over its redirects came to.
+struct WalkResult: Sendable {
+  /// A body, stored already or just received.
+  struct Bytes: Sendable {
+    enum Arrival: Sendable {
+      /// Every hop and the entry are within their lifetimes: no request was made.
+      case fresh
+      /// The server confirmed the stored copy: 304, or 200 with the same bytes.
+      case confirmed
+      /// New bytes, in a temporary file until they are committed.
+      case received(TemporaryFile)
+    }
+
+    /// The entry at the chain's end as it will be; for received bytes `original` lacks what only the
+    /// decoder can tell.
+    var entry: Entry
+    var original: Original
+    var arrival: Arrival
+    /// The entry as it was before: what stays if the bytes turn out to be no image.
+    var previous: Entry
+  }
+
+  /// What a failure means for the copy that is still published.
+  enum Withdrawal: Sendable {
+    /// It serves on.
+    case keeps
+    /// It is taken off the published names; the entry stays.
+    case withdraws
+  }
+
+  enum End: Sendable {
+    case bytes(Bytes)
+    /// The server forbids keeping it; every older copy goes.
+    case notStored
+    case failed(FailureRecord, nextTry: Timestamp, Withdrawal)
+    /// It failed recently: no request was made.
+    case cooling(FailureRecord, until: Timestamp, Withdrawal)
+  }
+
+  var end: End
+  /// The entries that changed on the way, the one of `Bytes` left out.
+  var changes: [EntryChange] = []
+  /// When the first of the chain's responses turns stale: when the item is to be looked at again.
+  var freshUntil: Timestamp = .distantFuture
+  var traffic = Traffic()
+}
+
+/// Walks from an item's URL to its bytes, asking only for what is not fresh.
+///
+/// Each hop of a redirect chain is an entry with a lifetime of its own. A stale hop is asked even if
+/// the target is fresh; if it leads there again, the target is not asked.
+struct ChainWalk {
+  let worker: Worker
+  let settings: JobSettings
+  let options: RunOptions
+  let item: ItemURL
+
+  func walk(from first: Entry) async throws(RunStop) -> WalkResult {
+    var result = WalkResult(end: .notStored)
+    var entry = first
+    var deadline = worker.sleeper.now + settings.network(forHost: first.url.host).timeout
+    var seen: Set<EntryKey> = []
+    let maxRedirects = settings.network(forHost: first.url.host).maxRedirects
+    while true {
+      guard seen.insert(entry.key).inserted else {
+        return giveUp(.redirectLoop(at: entry.url), &result)
+      }
+      guard seen.count <= maxRedirects + 1 else {
+        return giveUp(.tooManyRedirects(limit: maxRedirects, from: item), &result)
+      }
+      switch try await step(entry, deadline: &deadline, into: &result) {
+      case .end(let end):
+        result.end = end
+        return result
+      case .redirect(let target):
+        do {
+          let key = EntryKey(target)
+          entry = try await worker.ledger.entry(key) ?? Entry(key: key, url: target)
+        } catch {
+          throw RunStop(error)
+        }
+      }
+    }
+  }
+
+  private enum Step {
+    case end(WalkResult.End)
+    case redirect(ItemURL)
+  }
+
+  private func step(
+    _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
+  ) async throws(RunStop) -> Step {
+    let now = worker.now
+    let cache = settings.cache(forHost: entry.url.host)
+    if let response = entry.response, !options.force, hasValidCopy(entry),
+      isFresh(
+        response, settings: cache, requestFields: requestFields(for: entry.url),
+        refreshAhead: options.refreshAhead, now: now)
+    {
+      result.freshUntil = min(
+        result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+      if let target = entry.redirectTarget { return .redirect(target) }
+      if let original = entry.original {
+        return .end(
+          .bytes(.init(entry: entry, original: original, arrival: .fresh, previous: entry)))
+      }
+    }
+    if let failure = entry.failure, isCooling(failure, at: now) {
+      return .end(
+        .cooling(
+          failure.failure, until: failure.nextTry, withdrawal(after: failure, of: entry, at: now)))
+    }
+    return try await ask(entry, deadline: &deadline, into: &result)
+  }
+
+  private func isCooling(_ failure: EntryFailure, at now: Timestamp) -> Bool {
+    guard !options.force, now < failure.nextTry else { return false }
+    return !options.retryFailed || failure.isServersWord
+  }
+
+  /// The field values that we send, for `Vary`.
+  private func requestFields(for url: ItemURL) -> HTTPFields {
+    Fetcher.requestFields(
+      settings: settings.network(forHost: url.host), sendsCredentials: url.origin == item.origin)
+  }
+
+  // MARK: Asking
+
+  private func ask(
+    _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
+  ) async throws(RunStop) -> Step {
+    var conditions = HTTPFields()
+    if let response = entry.response, hasValidCopy(entry) { conditions = validators(of: response) }
+    while true {
+      let reply: FetchedResponse
+      do {
+        reply = try await fetch(entry.url, conditions: conditions, deadline: deadline)
+      } catch {
+        result.traffic += Traffic(error)
+        if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
+        return .end(
+          failedEnd(FailureRecord(error), status: nil, head: nil, of: entry, into: &result))
+      }
+      result.traffic += Traffic(reply)
+      deadline += reply.effort.waited
+      switch judge(reply, for: entry, wasConditional: !conditions.lines.isEmpty, into: &result) {
+      case .asksAgainWithoutConditions: conditions = HTTPFields()
+      case .step(let step): return step
+      }
+    }
+  }
+
+  private enum Judgement {
+    case step(Step)
+    case asksAgainWithoutConditions
+  }
+
+  /// Whether the copy that is in force is there: a redirect's target, or an original whose file
+  /// stands. Only such a copy is fresh, and only for such a copy is a validator sent.
+  private func hasValidCopy(_ entry: Entry) -> Bool {
+    if entry.redirectTarget != nil { return true }
+    guard let original = entry.original else { return false }
+    return worker.store.contains(original.digest, bytes: original.bytes)
+  }
+
+  private func fetch(
+    _ url: ItemURL, conditions: HTTPFields, deadline: Duration
+  ) async throws(FetchFailure) -> FetchedResponse {
+    let store = worker.store
+    return try await worker.fetcher.fetch(
+      FetchRequest(
+        url: url, conditions: conditions, settings: settings.network(forHost: url.host),
+        sendsCredentials: url.origin == item.origin, deadline: deadline,
+        makeSink: { () throws(FailureRecord) -> any BodySink in try FileSink(store: store) }))
+  }
+
+  private func judge(
+    _ reply: FetchedResponse, for entry: Entry, wasConditional: Bool, into result: inout WalkResult
+  ) -> Judgement {
+    let head = ResponseHead(
+      status: reply.status, fields: reply.fields, requestTime: reply.requestTime,
+      responseTime: reply.responseTime)
+    let request = RequestContext(
+      hadAuthorization: reply.hadAuthorization, wasConditional: wasConditional,
+      fields: reply.requestFields)
+    switch reply.status {
+    case 304:
+      guard let stored = entry.response else { return failed(.unaskedNotModified, head) }
+      switch applying304(head, to: stored, request: request) {
+      case .updated(let response):
+        return keep(response, of: entry, into: &result)
+      case .mismatchedValidator:
+        return .asksAgainWithoutConditions
+      case .unconditional:
+        return failed(.unaskedNotModified, head)
+      }
+    case _ where isRedirect(status: reply.status):
+      return redirect(reply, head: head, request: request, of: entry, into: &result)
+    case 200..<300 where reply.body != nil:
+      return represent(reply, head: head, request: request, of: entry, into: &result)
+    case 200..<300:
+      return failed(.emptyBody, head)
+    default:
+      return failed(.httpStatus(reply.status), head)
+    }
+
+    func failed(_ failure: FailureRecord, _ head: ResponseHead) -> Judgement {
+      .step(
+        .end(failedEnd(failure, status: reply.status, head: head, of: entry, into: &result)))
+    }
+  }
+
+  /// A 304 was taken over: the stored copy is in force again, or may no longer be kept.
+  private func keep(
+    _ response: StoredResponse, of entry: Entry, into result: inout WalkResult
+  ) -> Judgement {
+    let cache = settings.cache(forHost: entry.url.host)
+    guard storability(of: response, settings: cache) == .storable else {
+      return .step(.end(purge(entry, because: nil, into: &result)))
+    }
+    var updated = entry
+    updated.response = response
+    updated.failure = nil
+    updated.validatedAt = response.responseTime
+    result.freshUntil = min(
+      result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+    guard let target = entry.redirectTarget else {
+      return .step(
+        .end(
+          .bytes(
+            .init(
+              entry: updated, original: entry.original!, arrival: .confirmed, previous: entry))))
+    }
+    result.changes.append(.stored(updated))
+    return .step(.redirect(target))
+  }
+
+  private func redirect(
+    _ reply: FetchedResponse, head: ResponseHead, request: RequestContext, of entry: Entry,
+    into result: inout WalkResult
+  ) -> Judgement {
+    guard let location = reply.fields["Location"].first else {
+      return .step(
+        .end(
+          failedEnd(
+            .noLocation(reply.status), status: reply.status, head: head, of: entry, into: &result)))
+    }
+    let target: ItemURL
+    do {
+      target = try entry.url.resolving(location)
+    } catch {
+      return .step(
+        .end(
+          failedEnd(
+            .badLocation(error, status: reply.status), status: reply.status, head: head, of: entry,
+            into: &result)))
+    }
+    let cache = settings.cache(forHost: entry.url.host)
+    var updated = Entry(key: entry.key, url: entry.url)
+    updated.validatedAt = reply.responseTime
+    if storability(of: head, request: request, settings: cache) == .storable {
+      let response = StoredResponse(head, request: request)
+      updated.response = response
+      updated.redirectTarget = target
+      result.freshUntil = min(
+        result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+    } else {
+      // Not kept, so it is asked at each run; what it leads to has a life of its own.
+      result.freshUntil = .distantPast
+    }
+    result.changes.append(.stored(updated))
+    return .step(.redirect(target))
+  }
+
+  private func represent(
+    _ reply: FetchedResponse, head: ResponseHead, request: RequestContext, of entry: Entry,
+    into result: inout WalkResult
+  ) -> Judgement {
+    let cache = settings.cache(forHost: entry.url.host)
+    guard let body = reply.body, body.bytes > 0, let sink = body.sink as? FileSink else {
+      return .step(
+        .end(failedEnd(.emptyBody, status: reply.status, head: head, of: entry, into: &result)))
+    }
+    if case .forbidden(let reason) = storability(of: head, request: request, settings: cache) {
+      sink.file.discard()
+      guard reason.withdrawsOlderCopies else {
+        return .step(
+          .end(
+            failedEnd(
+              .httpStatus(reply.status), status: reply.status, head: head, of: entry, into: &result)
+          ))
+      }
+      return .step(.end(purge(entry, because: nil, into: &result)))
+    }
+    var updated = entry
+    let response = StoredResponse(head, request: request)
+    updated.response = response
+    updated.redirectTarget = nil
+    updated.failure = nil
+    updated.validatedAt = reply.responseTime
+    result.freshUntil = min(
+      result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+    if let original = entry.original, original.digest == body.digest, hasValidCopy(entry) {
+      sink.file.discard()
+      return .step(
+        .end(
+          .bytes(
+            .init(entry: updated, original: original, arrival: .confirmed, previous: entry))))
+    }
+    let original = Original(digest: body.digest, bytes: body.bytes, format: nil)
+    updated.original = original
+    return .step(
+      .end(
+        .bytes(
+          .init(
+            entry: updated, original: original, arrival: .received(sink.file), previous: entry))))
+  }
+
+  // MARK: Failing
+
+  /// The chain as a whole is at fault, none of its entries: each keeps what its server said.
+  private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
+    let nextTry = worker.now + settings.cache(forHost: item.host).negativeTTL
+    result.end = .failed(failure, nextTry: nextTry, .keeps)
+    return result
+  }
+
+  /// Notes the failure at the entry that failed, and what it means for the copy that serves.
+  private func failedEnd(
+    _ failure: FailureRecord, status: Int?, head: ResponseHead?, of entry: Entry,
+    into result: inout WalkResult
+  ) -> WalkResult.End {
+    let entryFailure = settings.cache(forHost: entry.url.host)
+      .failure(failure, status: status, head: head, after: entry.failure, at: worker.now)
+    let missingSince = entry.failure.flatMap { $0.status == 404 ? $0.since : nil }
+    let word = status.map {
+      HTTPCaching.withdrawal(
+        status: $0, missingSince: missingSince,
+        settings: settings.cache(forHost: entry.url.host), now: worker.now)
+    }
+    if word == .purge {
+      _ = purge(entry, because: entryFailure, into: &result)
+      return .failed(failure, nextTry: entryFailure.nextTry, .withdraws)
+    }
+    var failed = entry
+    failed.failure = entryFailure
+    result.changes.append(.stored(failed))
+    return .failed(
+      failure, nextTry: entryFailure.nextTry,
+      word == .withdraw
+        ? .withdraws : withdrawal(after: entryFailure, of: entry, at: worker.now))
+  }
+
+  private func purge(
+    _ entry: Entry, because failure: EntryFailure?, into result: inout WalkResult
+  ) -> WalkResult.End {
+    var stub = Entry(key: entry.key, url: entry.url)
+    stub.failure = failure
+    stub.validatedAt = failure == nil ? worker.now : entry.validatedAt
+    result.changes.append(.purged(stub))
+    return .notStored
+  }
+
+  /// Whether the copy still serves while its origin fails (RFC 5861 §4 and the job's grace).
+  ///
+  /// The grace counts from the end of its freshness or from the first failure, whichever is later:
+  /// a job that slept for weeks does not lose its pictures to the first hiccup.
+  private func withdrawal(
+    after failure: EntryFailure, of entry: Entry, at now: Timestamp
+  ) -> WalkResult.Withdrawal {
+    guard let response = entry.response else { return .keeps }
+    let freshness = freshness(of: response, settings: settings.cache(forHost: entry.url.host))
+    if settings.publish?.withdraw == .stale, !freshness.mayServeStale {
+      return now < freshness.freshUntil ? .keeps : .withdraws
+    }
+    return now < max(freshness.usableUntil, failure.since + freshness.grace) ? .keeps : .withdraws
+  }
+}
+
+extension CacheSettings {
+  /// The entry's new failure: how many in a row it makes, and when to try again.
+  func failure(
+    _ failure: FailureRecord, status: Int?, head: ResponseHead?, after before: EntryFailure?,
+    at now: Timestamp
+  ) -> EntryFailure {
+    let count = (before?.count ?? 0) + 1
+    let decision =
+      head.map { negativeFreshness(of: $0, settings: self, failuresInARow: count, now: now) }
+      ?? .coolingDown(failuresInARow: count, now: now)
+    var nextTry = decision.nextTry
+    var isServersWord = decision.isServersWord
+    if case .retry(let notBefore?) = failure.disposition, notBefore > nextTry {
+      nextTry = notBefore
+      isServersWord = true
+    }
+    // A row of 404s is counted from its own first, so that one is enough to start it, not to end it.
+    let continues = before != nil && (before?.status == 404) == (status == 404)
+    return EntryFailure(
+      failure: failure, status: status, at: now, count: count, nextTry: nextTry,
+      isServersWord: isServersWord, since: continues ? before!.since : now)
+  }
+}
+
+extension Traffic {
+  init(_ reply: FetchedResponse) {
+    self.init()
+    requests = reply.requests
+    retries = max(0, reply.requests - 1)
+    bytesIn = reply.bytesIn
+  }
+
+  init(_ failure: FetchFailure) {
+    self.init()
+    requests = failure.requests
+    retries = max(0, failure.requests - 1)
+    bytesIn = failure.bytesIn
+  }
+}

@@ -1,0 +1,111 @@
+import Fetching
+import HTTPCaching
+import Hashing
+import LedgerCore
+import Manifests
+import Vocabulary
+
+/// What a run would do, found out without a request and without writing anything.
+package struct DryRun: Sendable {
+  package enum Plan: String, Sendable, CaseIterable {
+    /// Nothing: it is fresh and its variants are there.
+    case fresh
+    /// Asked with validators: only what changed would be downloaded.
+    case revalidate
+    /// Downloaded: nothing of it is stored, or nothing that could be validated.
+    case fetch
+    /// Variants made from the stored original, without a request.
+    case rebuild
+    /// Not asked: it failed recently.
+    case cooling
+    /// Its URL cannot be used.
+    case unusable
+  }
+
+  private let ledger: (any Ledger)?
+  private let manifest: ManifestFile
+  private let options: RunOptions
+  private let now: Timestamp
+
+  /// - Parameter ledger: nil where none exists yet.
+  package init(ledger: (any Ledger)?, manifest: ManifestFile, options: RunOptions, now: Timestamp) {
+    self.ledger = ledger
+    self.manifest = manifest
+    self.options = options
+    self.now = now
+  }
+
+  /// - Parameter each: told of each item in the manifest's order.
+  package func run(
+    each: @Sendable (ItemID, Plan) -> Void = { _, _ in }
+  ) async throws(RunStop) -> [Plan: Int] {
+    var counts: [Plan: Int] = [:]
+    let pages = ItemPages(manifest: manifest)
+    while case let page = try await pages.next(), !page.isEmpty {
+      for item in page {
+        let plan: Plan
+        let id: ItemID
+        switch item {
+        case .usable(let itemID, let url, let key, let variants, _):
+          id = itemID
+          plan = try await self.plan(url, key, variants: variants)
+        case .unusable(let itemID, _, _):
+          id = itemID
+          plan = .unusable
+        }
+        counts[plan, default: 0] += 1
+        each(id, plan)
+      }
+    }
+    return counts
+  }
+
+  private func plan(
+    _ url: ItemURL, _ key: EntryKey, variants: [String]?
+  ) async throws(RunStop) -> Plan {
+    let settings = manifest.settings
+    guard let ledger else { return .fetch }
+    do {
+      var next = try await ledger.entry(key)
+      for _ in 0...settings.network(forHost: url.host).maxRedirects {
+        guard let entry = next else { return .fetch }
+        guard isFresh(entry, itemOrigin: url.origin) else { return plan(asking: entry) }
+        if let target = entry.redirectTarget {
+          next = try await ledger.entry(EntryKey(target))
+        } else if let original = entry.original {
+          let made = Set(try await ledger.variants(of: original.digest).map(\.recipe))
+          let wanted = settings.recipes(named: variants).map { RecipeKey($0.recipe) }
+          return wanted.allSatisfy(made.contains) ? .fresh : .rebuild
+        } else {
+          return .fetch
+        }
+      }
+    } catch {
+      throw RunStop(error)
+    }
+    return .fetch
+  }
+
+  private func isFresh(_ entry: Entry, itemOrigin: ItemURL.Origin) -> Bool {
+    guard let response = entry.response, !options.force else { return false }
+    let host = entry.url.host
+    let sent = Fetcher.requestFields(
+      settings: manifest.settings.network(forHost: host),
+      sendsCredentials: entry.url.origin == itemOrigin)
+    return HTTPCaching.isFresh(
+      response, settings: manifest.settings.cache(forHost: host), requestFields: sent,
+      refreshAhead: options.refreshAhead, now: now)
+  }
+
+  private func plan(asking entry: Entry) -> Plan {
+    if let failure = entry.failure, !options.force, now < failure.nextTry,
+      !options.retryFailed || failure.isServersWord
+    {
+      return .cooling
+    }
+    guard let response = entry.response, entry.original != nil || entry.redirectTarget != nil,
+      !validators(of: response).lines.isEmpty
+    else { return .fetch }
+    return .revalidate
+  }
+}

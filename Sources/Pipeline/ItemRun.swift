@@ -1,0 +1,198 @@
+import HTTPCaching
+import Hashing
+import LedgerCore
+import Storage
+import Vocabulary
+
+/// One claim from its lease to its outcome.
+///
+/// The steps: walk to the bytes, render what is missing, commit the files, settle in the ledger,
+/// publish. Each takes values and gives values; none calls back into an earlier one.
+struct ItemRun {
+  let worker: Worker
+  let settings: JobSettings
+  let options: RunOptions
+  let job: JobNumber
+  let run: RunNumber
+  let board: RunBoard
+  let claim: Claim
+
+  func perform() async throws(RunStop) {
+    let walk: WalkResult
+    do {
+      walk = try await ChainWalk(
+        worker: worker, settings: settings, options: options, item: claim.entry.url
+      ).walk(from: claim.entry)
+    } catch {
+      board.gotBytes(host: claim.entry.url.host)
+      throw error
+    }
+    board.add(walk.traffic)
+    board.gotBytes(host: claim.entry.url.host)
+    let settlement = try await settlement(of: walk)
+    try await settle(settlement)
+  }
+
+  // MARK: What the walk means
+
+  private func settlement(of walk: WalkResult) async throws(RunStop) -> Settlement {
+    switch walk.end {
+    case .bytes(let bytes):
+      return try await settlement(of: bytes, walk: walk)
+    case .notStored:
+      return settlement(walk) { item in
+        .init(
+          item: item.number, outcome: .notStored, state: .notStored, dueAt: worker.now,
+          publications: [])
+      }
+    case .failed(let failure, let nextTry, let withdrawal):
+      return settlement(walk) { item in
+        failed(item, .failed, failure, until: nextTry, withdrawal)
+      }
+    case .cooling(let failure, let until, let withdrawal):
+      return settlement(walk) { item in
+        failed(item, .cooling, failure, until: until, withdrawal)
+      }
+    }
+  }
+
+  private func settlement(
+    _ walk: WalkResult, items: (ClaimedItem) -> ItemSettlement
+  ) -> Settlement {
+    Settlement(
+      job: job, run: run, lease: claim.lease, entries: walk.changes,
+      items: claim.items.map(items), at: worker.now)
+  }
+
+  private func failed(
+    _ item: ClaimedItem, _ outcome: Outcome, _ failure: FailureRecord, until nextTry: Timestamp,
+    _ withdrawal: WalkResult.Withdrawal
+  ) -> ItemSettlement {
+    ItemSettlement(
+      item: item.number, outcome: outcome, state: .failed, dueAt: nextTry, failure: failure,
+      publications: withdrawal == .withdraws ? [] : nil)
+  }
+
+  // MARK: Bytes
+
+  private func settlement(
+    of bytes: WalkResult.Bytes, walk: WalkResult
+  ) async throws(RunStop) -> Settlement {
+    let named = claim.items.map { settings.recipes(named: $0.variants) }
+    var wanted: [RecipeKey: Recipe] = [:]
+    for recipe in named.joined() { wanted[RecipeKey(recipe.recipe)] = recipe.recipe }
+    let rendered: RenderedOriginal
+    do {
+      rendered = try await Rendering(
+        worker: worker, limits: settings.limits,
+        retriesFailed: options.force || options.retryFailed
+      ).render(bytes, wanted: wanted)
+    } catch {
+      switch error {
+      case .stop(let stop): throw stop
+      case .notAnImage(let failure): return notAnImage(failure, bytes, walk)
+      }
+    }
+    do {
+      try await worker.store.commit(rendered.staged)
+    } catch {
+      throw RunStop(error)
+    }
+    board.addStored(
+      bytes: rendered.staged.reduce(0) { $0 + $1.bytes }, variants: rendered.madeCount,
+      warnings: rendered.warnings.count)
+
+    var settlement = settlement(walk) { item in
+      let i = claim.items.firstIndex { $0.number == item.number }!
+      return settled(item, named[i], rendered, bytes, dueAt: max(walk.freshUntil, worker.now))
+    }
+    var entry = bytes.entry
+    entry.original = rendered.original
+    if entry != bytes.previous { settlement.entries.append(.stored(entry)) }
+    settlement.variants = rendered.new
+    settlement.objects = rendered.staged.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) }
+    return settlement
+  }
+
+  private func settled(
+    _ item: ClaimedItem, _ recipes: [NamedRecipe], _ rendered: RenderedOriginal,
+    _ bytes: WalkResult.Bytes, dueAt: Timestamp
+  ) -> ItemSettlement {
+    var failure = rendered.passingFailure
+    var publications: [Publication] = []
+    let names = settings.publish.map { PublishedNames(template: $0.path) }
+    for named in recipes {
+      switch rendered.variants[RecipeKey(named.recipe)]?.state {
+      case .made(let variant):
+        if let names {
+          publications.append(
+            Publication(
+              path: names.path(variant: named.name, id: item.id, format: variant.format),
+              variant: named.name, object: variant.digest))
+        }
+      case .failed(let reason):
+        failure = failure ?? reason
+      case nil:
+        break
+      }
+    }
+    if let names, settings.publish?.original == true, let format = rendered.original.format {
+      publications.append(
+        Publication(
+          path: names.path(variant: "original", id: item.id, format: format), variant: "original",
+          object: rendered.original.digest))
+    }
+    // New bytes of which nothing could be made leave the older copy where it is.
+    let keepsOlder = failure != nil && publications.isEmpty
+    let retryAt = worker.now + coolDown(failuresInARow: 1)
+    return ItemSettlement(
+      item: item.number, outcome: outcome(bytes.arrival, rendered, failure),
+      state: failure == nil ? .well : .failed,
+      dueAt: rendered.passingFailure == nil ? dueAt : min(dueAt, retryAt), failure: failure,
+      publications: keepsOlder ? nil : publications)
+  }
+
+  private func outcome(
+    _ arrival: WalkResult.Bytes.Arrival, _ rendered: RenderedOriginal, _ failure: FailureRecord?
+  ) -> Outcome {
+    if failure != nil { return .failed }
+    switch arrival {
+    case .received: return .fetched
+    case .confirmed: return .revalidated
+    case .fresh: return rendered.new.isEmpty ? .fresh : .rebuilt
+    }
+  }
+
+  /// An error page with a success's status: the answer failed, not the copy that is in force.
+  private func notAnImage(
+    _ failure: FailureRecord, _ bytes: WalkResult.Bytes, _ walk: WalkResult
+  ) -> Settlement {
+    let cache = settings.cache(forHost: bytes.entry.url.host)
+    var entry = bytes.previous
+    entry.failure = cache.failure(
+      failure, status: nil, head: nil, after: bytes.previous.failure, at: worker.now)
+    var settlement = settlement(walk) { item in
+      failed(item, .failed, failure, until: entry.failure!.nextTry, .keeps)
+    }
+    settlement.entries.append(.stored(entry))
+    return settlement
+  }
+
+  // MARK: Writing it down
+
+  private func settle(_ settlement: Settlement) async throws(RunStop) {
+    let result: SettlementResult
+    do {
+      result = try await worker.ledger.settle(settlement)
+    } catch {
+      throw RunStop(error)
+    }
+    // A lost lease means that another worker ends these items: they are counted as that one leaves
+    // them.
+    guard case .committed(let links, let counted) = result else { return }
+    for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
+      board.settled(item, settled)
+    }
+    try await worker.publish(links)
+  }
+}

@@ -1,0 +1,35 @@
+import Hashing
+import LedgerCore
+import Vocabulary
+
+/// Spells the published names of an item after the job's template.
+struct PublishedNames {
+  let template: String
+
+  /// The path below `public/JOB/`. `{shard}` is the first two hexadecimal digits of the id's SHA-256.
+  func path(variant: String, id: ItemID, format: ImageFormat) -> String {
+    var path = ""
+    var rest = template[...]
+    while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+      path += rest[..<open]
+      switch rest[rest.index(after: open)..<close] {
+      case "variant": path += variant
+      case "id": path += id.text
+      case "ext": path += format.fileExtension
+      case "shard": path += Digest(of: id.text).description.prefix(2)
+      default: path += rest[open...close]
+      }
+      rest = rest[rest.index(after: close)...]
+    }
+    return path + rest
+  }
+}
+
+extension JobSettings {
+  /// The recipes that an item asks for, under the names that its files get.
+  ///
+  /// - Parameter names: the item's `variants`; nil is all.
+  package func recipes(named names: [String]?) -> [NamedRecipe] {
+    variants.filter { names?.contains($0.name) ?? true }.flatMap(\.recipes)
+  }
+}

@@ -1,0 +1,70 @@
+// Pipeline: one item from its lease to its outcome, and the run that drains a job.
+//
+// In: a job's settings and the ledger's claims. Out: settlements, published names, a summary.
+// Tasks of the cooperative pool run it; whatever blocks lives in the stages, on threads of their own.
+//
+//   JobRun     claims entries, keeps so many under way, renews leases, ends when nothing is due
+//   ItemRun    the steps of one claim: walk, render, commit, settle, publish
+//   ChainWalk  from an item's URL over its redirects to bytes: what is fresh, what must be asked
+//   Rendering  which variants are missing and how they are made
+
+import DecoderPool
+import Fetching
+import LedgerCore
+import Storage
+import Threading
+import Vocabulary
+
+/// The stages that a run drives, opened once per process.
+package struct Worker: Sendable {
+  package var ledger: any Ledger
+  package var store: ObjectStore
+  package var fetcher: Fetcher
+  package var decoders: DecoderPool
+  package var clock: WallClock
+  package var sleeper: any Sleeper
+
+  package init(
+    ledger: any Ledger, store: ObjectStore, fetcher: Fetcher, decoders: DecoderPool,
+    clock: WallClock, sleeper: any Sleeper
+  ) {
+    self.ledger = ledger
+    self.store = store
+    self.fetcher = fetcher
+    self.decoders = decoders
+    self.clock = clock
+    self.sleeper = sleeper
+  }
+
+  var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
+
+  /// Makes and removes published names, then lets the ledger know that they are as it wants them.
+  func publish(_ links: [LinkTask]) async throws(RunStop) {
+    guard !links.isEmpty else { return }
+    do {
+      try await store.publish(
+        links.map { PublicName(job: $0.jobName, path: $0.path, object: $0.object) })
+      try await ledger.confirm(links)
+    } catch {
+      throw RunStop(error)
+    }
+  }
+}
+
+/// What the command line asks of a run.
+package struct RunOptions: Sendable {
+  /// Treat every entry as expired.
+  package var force = false
+  /// Treat what expires within it as expired.
+  package var refreshAhead: Duration = .zero
+  /// Ignore cool-downs, though not a lifetime that the server gave to a failure.
+  package var retryFailed = false
+  /// Do not trust that an unchanged manifest is unchanged.
+  package var reread = false
+  /// Claim at most so many entries; nil is all.
+  package var limit: Int?
+  /// How long a claim is this worker's without a renewal.
+  package var leaseDuration: Duration = .seconds(30)
+
+  package init() {}
+}
