@@ -1,0 +1,80 @@
+import LedgerCore
+import Vocabulary
+
+/// What a root knows now, in words and for scripts.
+package struct StatusReport: Sendable {
+  private let status: LedgerStatus
+  private let root: String
+
+  package init(_ status: LedgerStatus, root: String) {
+    self.status = status
+    self.root = root
+  }
+
+  package var json: String {
+    JSONText.object([
+      ("schema", .number(1)),
+      ("root", .string(root)),
+      ("jobs", .array(status.jobs.map(Self.json))),
+      (
+        "objects",
+        .object([
+          ("count", .number(status.objectCount)), ("bytes", .number(status.objectBytes)),
+        ])
+      ),
+      (
+        "queue",
+        .object([
+          ("pending", .number(status.queuePending)), ("leased", .number(status.queueLeased)),
+          ("dead", .number(status.queueDead)),
+        ])
+      ),
+      (
+        "hosts",
+        .array(
+          status.hosts.map {
+            .object([
+              ("host", .string($0.host)), ("cooling_until", .time($0.coolingUntil)),
+              ("failures", .number($0.failures)),
+            ])
+          })
+      ),
+      ("next_expiry", .time(status.nextExpiry)),
+    ]).text
+  }
+
+  private static func json(_ job: LedgerStatus.Job) -> JSONText {
+    .object([
+      ("name", .string(job.name)), ("items", .number(job.items)), ("fresh", .number(job.fresh)),
+      ("stale", .number(job.stale)), ("failed", .number(job.failed)),
+      ("not_stored", .number(job.notStored)), ("pending", .number(job.pending)),
+      ("last_run", .time(job.lastRun)),
+    ])
+  }
+
+  package var lines: [String] {
+    var lines = [
+      "\(root): \(counted(status.objectCount, "object")), "
+        + "\(ByteSizeText.format(status.objectBytes))"
+    ]
+    if status.jobs.isEmpty { lines.append("no job was run here yet") }
+    for job in status.jobs {
+      var parts = ["\(job.fresh) fresh", "\(job.stale) stale", "\(job.failed) failed"]
+      if job.pending > 0 { parts.append("\(job.pending) pending") }
+      if job.notStored > 0 { parts.append("\(job.notStored) not stored") }
+      lines.append(
+        "\(job.name): \(counted(job.items, "item")): \(parts.joined(separator: ", "))"
+          + (job.lastRun.map { "; last run \($0)" } ?? ""))
+    }
+    lines.append(
+      "queue: \(status.queuePending) due, \(status.queueLeased) leased"
+        + (status.queueDead > 0 ? ", \(status.queueDead) dead" : ""))
+    for host in status.hosts {
+      lines.append(
+        "host \(host.host): \(counted(host.failures, "failing URL")), next try \(host.coolingUntil)"
+      )
+    }
+    if let next = status.nextExpiry { lines.append("next expiry: \(next)") }
+    return lines
+  }
+}
