@@ -1,0 +1,195 @@
+import Vocabulary
+
+/// An option as a command accepts it; help is made of it.
+struct Option: Sendable {
+  /// With its dashes.
+  var name: String
+  /// What stands for its value in the help; nil for a flag.
+  var value: String?
+  var help: String
+}
+
+/// A command as the table knows it.
+struct CommandSpec: Sendable {
+  var name: String
+  /// As the usage line shows them: `MANIFEST…`.
+  var operands: String
+  var operandCount: ClosedRange<Int>
+  var summary: String
+  var options: [Option]
+
+  /// What `--help` prints.
+  var help: [String] {
+    let width = options.map { $0.spelled.count }.max() ?? 0
+    return ["usage: thumbworker \(name) [options] \(operands)", "", summary, "", "options:"]
+      + options.map { option in
+        let gap = String(repeating: " ", count: width - option.spelled.count + 2)
+        return "  \(option.spelled)\(gap)\(option.help)"
+      }
+  }
+
+  /// - Throws: `UsageError` for an option that is not in the table, a missing or unwanted value, or
+  ///   too few or many operands.
+  func parse(_ arguments: some Sequence<String>) throws(UsageError) -> ParsedArguments {
+    var parsed = ParsedArguments()
+    var iterator = arguments.makeIterator()
+    var onlyOperands = false
+    while let argument = iterator.next() {
+      if onlyOperands || !argument.hasPrefix("-") || argument == "-" {
+        parsed.operands.append(argument)
+        continue
+      }
+      if argument == "--" {
+        onlyOperands = true
+        continue
+      }
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = parts[0] == "-h" ? "--help" : String(parts[0])
+      guard let option = options.first(where: { $0.name == name }) else {
+        throw UsageError(
+          message: "\(self.name) has no option \(name)",
+          hint: nearest(to: name, among: options.map(\.name)).map { "did you mean \($0)?" }
+            ?? "thumbworker \(self.name) --help lists them")
+      }
+      if option.value == nil {
+        guard parts.count == 1 else {
+          throw UsageError(message: "\(name) takes no value", hint: "")
+        }
+        parsed.values[name, default: []].append("")
+      } else if parts.count == 2 {
+        parsed.values[name, default: []].append(String(parts[1]))
+      } else if let value = iterator.next() {
+        parsed.values[name, default: []].append(value)
+      } else {
+        throw UsageError(message: "\(name) needs a value: \(option.spelled)", hint: "")
+      }
+    }
+    guard parsed.has("--help") || operandCount.contains(parsed.operands.count) else {
+      throw UsageError(
+        message: parsed.operands.count < operandCount.lowerBound
+          ? "\(name) needs \(operands)" : "\(name) takes fewer arguments",
+        hint: "usage: thumbworker \(name) [options] \(operands)")
+    }
+    return parsed
+  }
+}
+
+extension Option {
+  fileprivate var spelled: String { value.map { "\(name) \($0)" } ?? name }
+}
+
+/// A command line, understood.
+struct ParsedArguments: Sendable {
+  var values: [String: [String]] = [:]
+  var operands: [String] = []
+
+  func has(_ name: String) -> Bool { values[name] != nil }
+
+  /// The last value given.
+  func value(_ name: String) -> String? { values[name]?.last }
+
+  func duration(_ name: String) throws(UsageError) -> Duration? {
+    guard let text = value(name) else { return nil }
+    guard let duration = DurationText.parse(text) else {
+      throw UsageError(
+        message: "\(name): \"\(text)\" is no duration", hint: "write it as 30s, 15m, 6h or 7d")
+    }
+    return duration
+  }
+
+  func count(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError(
+        message:
+          "\(name): \"\(text)\" is no whole number from \(range.lowerBound) to \(range.upperBound)",
+        hint: "")
+    }
+    return number
+  }
+}
+
+/// Every command with its options.
+enum OptionTable {
+  private static let common = [
+    Option(
+      name: "--root", value: "DIR",
+      help: "where everything is kept (default: $THUMBWORKER_ROOT, else ~/.cache/thumbworker)"),
+    Option(name: "--help", value: nil, help: "show this help"),
+  ]
+
+  static let commands: [CommandSpec] = [
+    CommandSpec(
+      name: "run", operands: "MANIFEST…", operandCount: 1...1000,
+      summary: "Does everything that is due in the jobs and waits until it is done.",
+      options: [
+        Option(name: "--quiet", value: nil, help: "errors only: no progress, no summary"),
+        Option(
+          name: "--progress", value: "auto|bar|lines|none",
+          help: "how progress is shown (default: auto: a bar on a terminal, else lines)"),
+        Option(name: "--json", value: nil, help: "print the summary as JSON on standard output"),
+        Option(
+          name: "--dry-run", value: nil, help: "say what would be done; ask and write nothing"),
+        Option(name: "--force", value: nil, help: "treat every entry as expired"),
+        Option(
+          name: "--refresh-ahead", value: "DURATION",
+          help: "treat what expires within it as expired"),
+        Option(name: "--retry-failed", value: nil, help: "ignore cool-downs"),
+        Option(name: "--limit", value: "N", help: "work on at most N URLs"),
+        Option(
+          name: "--reread", value: nil, help: "read the manifest's items even if it is unchanged"),
+        Option(name: "--workers", value: "N", help: "decoder processes (default: the cores)"),
+        Option(
+          name: "--fail-above", value: "SHARE",
+          help: "end well while no more than this share of items fails, such as 2% (default: 0)"),
+      ] + common),
+    CommandSpec(
+      name: "status", operands: "[JOB]", operandCount: 0...1,
+      summary: "Shows what is known now of all jobs, or of one.",
+      options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
+    CommandSpec(
+      name: "show", operands: "URL|ID", operandCount: 1...1,
+      summary:
+        "Tells one entry's story: what the server said, why it is fresh or stale, its files.",
+      options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
+    CommandSpec(
+      name: "validate", operands: "MANIFEST…", operandCount: 1...1000,
+      summary: "Checks manifests without any request.",
+      options: [Option(name: "--help", value: nil, help: "show this help")]),
+  ]
+
+  static func command(named name: String) -> CommandSpec? { commands.first { $0.name == name } }
+
+  static var overview: [String] {
+    [
+      "usage: thumbworker COMMAND [options] …", "",
+      "Keeps thumbnails of a catalogue of URLs up to date.", "",
+    ]
+      + commands.map { command in
+        let gap = String(repeating: " ", count: 10 - command.name.count)
+        return "  \(command.name)\(gap)\(command.summary)"
+      } + ["", "thumbworker COMMAND --help tells more; thumbworker --version its version."]
+  }
+}
+
+/// The one of the names that is a likely slip of the other, by edit distance; nil where none is near.
+func nearest(to name: String, among names: [String]) -> String? {
+  let ranked = names.map { ($0, editDistance(name, $0)) }.min { $0.1 < $1.1 }
+  return ranked.flatMap { $0.1 <= max(2, name.count / 3) ? $0.0 : nil }
+}
+
+/// Insertions, deletions and replacements that make one text the other.
+private func editDistance(_ a: String, _ b: String) -> Int {
+  let b = Array(b)
+  var row = Array(0...b.count)
+  for (i, x) in a.enumerated() {
+    var diagonal = row[0]
+    row[0] = i + 1
+    for (j, y) in b.enumerated() {
+      let replaced = diagonal + (x == y ? 0 : 1)
+      diagonal = row[j + 1]
+      row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+    }
+  }
+  return row[b.count]
+}

@@ -1,0 +1,48 @@
+import LedgerCore
+import Pipeline
+import Reporting
+import Storage
+import Threading
+import Vocabulary
+
+/// `show URL|ID`: one entry's story.
+struct ShowCommand {
+  private let parsed: ParsedArguments
+  private let environment: [String: String]
+  private let site: Site
+  private let console: Console
+
+  init(_ parsed: ParsedArguments, _ environment: [String: String], _ console: Console)
+    throws(UsageError)
+  {
+    self.parsed = parsed
+    self.environment = environment
+    self.console = console
+    site = try Site(parsed, environment)
+  }
+
+  func execute() async throws -> ExitCode {
+    let subject = parsed.operands[0]
+    guard let ledger = try await site.ledgerToRead() else {
+      throw UsageError(
+        message: "nothing is known in \(site.layout.root): no run was made there",
+        hint: "give --root DIR, or run a manifest first")
+    }
+    let lookup = EntryLookup(ledger: ledger, environment: environment)
+    let now = Timestamp(milliseconds: WallClock.system.milliseconds())
+    var urls = try await lookup.urls(ofID: subject)
+    if urls.isEmpty, let url = try? ItemURL(subject) { urls = [url] }  // else it is an unknown id
+    guard !urls.isEmpty else {
+      throw UsageError(
+        message: "\"\(subject)\" is neither a URL nor an item's id in \(site.layout.root)", hint: ""
+      )
+    }
+    var seen: Set<ItemURL> = []
+    for url in urls where seen.insert(url).inserted {
+      let report = ShowReport(try await lookup.story(of: url, at: now))
+      console.print(parsed.has("--json") ? [report.json] : report.lines)
+    }
+    await ledger.close()
+    return .well
+  }
+}

@@ -1,0 +1,101 @@
+import DecoderPool
+import Fetching
+import FoundationEssentials
+import Glibc
+import HTTPTransfer
+import LedgerCore
+import LedgerSQLite
+import Pipeline
+import Storage
+import Threading
+import Vocabulary
+
+/// Where everything is kept.
+struct Site {
+  let layout: RootLayout
+
+  /// `--root`, else `$THUMBWORKER_ROOT`, else `$XDG_CACHE_HOME/thumbworker`, else
+  /// `~/.cache/thumbworker`.
+  init(_ parsed: ParsedArguments, _ environment: [String: String]) throws(UsageError) {
+    func given(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    let path: String
+    if let root = parsed.value("--root") ?? given("THUMBWORKER_ROOT") {
+      path = root
+    } else if let cache = given("XDG_CACHE_HOME") {
+      path = "\(cache)/thumbworker"
+    } else if let home = given("HOME") {
+      path = "\(home)/.cache/thumbworker"
+    } else {
+      throw UsageError(message: "no root: HOME is not set", hint: "give --root DIR")
+    }
+    guard !path.isEmpty else { throw UsageError(message: "--root is empty", hint: "") }
+    layout = RootLayout(
+      root: path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)")
+  }
+
+  /// For `status` and `show`, which write nothing.
+  ///
+  /// - Returns: nil where no run was made yet.
+  func ledgerToRead() async throws(LedgerFailure) -> (any Ledger)? {
+    guard access(layout.ledger, F_OK) == 0 else { return nil }
+    return try await LedgerSQLite.openReadOnly(path: layout.ledger)
+  }
+
+  /// Everything that a run needs.
+  func open(
+    workers: Int?, memory: Int, connections: Int
+  ) async throws -> OpenSite {
+    try layout.create()
+    let ledger = try await LedgerSQLite.open(
+      path: layout.ledger, clock: .system, owner: "\(ProcessInfo.processInfo.hostName):\(getpid())")
+    let store = try await ObjectStore.open(
+      root: layout, storeID: try await ledger.storeID())
+    if store.isStranger {
+      // The ledger names files that may be gone: each item's are checked before it counts as fresh.
+      // That this is due is durable before the store is known again.
+      try await ledger.makeAllDue()
+      try await store.confirmIdentity()
+    }
+    let engine = TransferEngine(connections: connections)
+    let sleeper = SystemSleeper()
+    let decoders = try DecoderPool(
+      executable: try Self.decoderPath(),
+      decoders: workers ?? ProcessInfo.processInfo.activeProcessorCount, memory: memory)
+    return OpenSite(
+      worker: Worker(
+        ledger: ledger, store: store,
+        fetcher: Fetcher(
+          engine: engine, sleeper: sleeper, clock: .system, jitter: { .random(in: 0..<1) }),
+        decoders: decoders, clock: .system, sleeper: sleeper), engine: engine)
+  }
+
+  /// Beside the program itself, or where `$THUMBWORKER_DECODER` says.
+  private static func decoderPath() throws(UsageError) -> String {
+    if let path = ProcessInfo.processInfo.environment["THUMBWORKER_DECODER"] { return path }
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+    let program = String(
+      decoding: buffer[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let path =
+      program.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+      .joined(separator: "/") + "/thumbdecoder"
+    guard access(path, X_OK) == 0 else {
+      throw UsageError(
+        message: "\(path) is missing",
+        hint: "install thumbdecoder beside thumbworker, or set THUMBWORKER_DECODER to its path")
+    }
+    return path
+  }
+}
+
+/// A root with its stages at work.
+struct OpenSite: Sendable {
+  let worker: Worker
+  let engine: TransferEngine
+
+  func close() async {
+    await worker.decoders.stop()
+    await worker.ledger.close()
+    engine.stop()
+  }
+}
