@@ -193,6 +193,6 @@ struct ItemRun {
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
       board.settled(item, settled)
     }
-    try await worker.publish(links)
+    board.noteRefused(try await worker.publish(links))
   }
 }

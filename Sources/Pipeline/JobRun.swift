@@ -55,15 +55,23 @@ package struct JobRun: Sendable {
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
     let (job, removed) = try await Intake(manifest: manifest, ledger: worker.ledger)
       .read(reread: options.reread, at: now)
-    try await worker.publish(removed)
+    board.noteRefused(try await worker.publish(removed))
     do {
       board.expect(items: try await worker.ledger.job(named: settings.name)?.items ?? 0)
-      while case let links = try await worker.ledger.pendingLinks(limit: 1000), !links.isEmpty {
-        try await worker.publish(links)
-      }
+      try await publishPending()
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {
       throw RunStop(error)
+    }
+  }
+
+  /// Makes the links that a dead worker left undone.
+  private func publishPending() async throws {
+    while case let links = try await worker.ledger.pendingLinks(limit: 1000), !links.isEmpty {
+      let refused = try await worker.publish(links)
+      board.noteRefused(refused)
+      // They stay pending: asking once more would give them again.
+      guard refused.isEmpty else { return }
     }
   }
 
@@ -109,7 +117,9 @@ package struct JobRun: Sendable {
             await board.changed.wait()
           } else if result.leasedElsewhere > 0 {
             try await waitForOthers(until: result.nextLeaseEnd)
-          } else if !result.heldBack {
+          } else if result.heldBack {
+            try await worker.sleeper.sleep(for: .milliseconds(20))
+          } else {
             break
           }
         } catch {

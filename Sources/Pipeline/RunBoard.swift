@@ -113,6 +113,14 @@ package final class RunBoard: Sendable {
     state.withLock { $0.snapshot.errors.count(failure, of: item, times: times) }
   }
 
+  /// Names that could not be published; their items are as they were settled.
+  func noteRefused(_ links: [(LinkTask, FailureRecord)]) {
+    state.withLock { state in
+      for (link, failure) in links { state.snapshot.errors.count(failure, of: link.path) }
+      state.snapshot.warnings += links.count
+    }
+  }
+
   // MARK: Stopping
 
   /// Ends the run: nothing new is claimed. The first reason is kept.
