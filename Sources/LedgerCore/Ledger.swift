@@ -87,6 +87,9 @@ package protocol Ledger: Sendable {
   /// The item or items of that id.
   func items(withID id: String) async throws(LedgerFailure) -> [ItemView]
 
+  /// The first of a job's items whose URL cannot be used, in the order they were read.
+  func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView]
+
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus
 
   /// The random name that this ledger shares with its object store.

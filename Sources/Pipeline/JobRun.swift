@@ -78,11 +78,7 @@ package struct JobRun: Sendable {
   private func finish(_ job: JobNumber, _ run: RunNumber) async throws(RunStop) {
     do {
       var left = try await worker.ledger.unsettled(job: job, run: run)
-      let unusable = left[.unusable] ?? 0
-      if unusable > 0 {
-        board.count(
-          FailureRecord(BadURL.notAbsolute), of: "unusable items", times: unusable)
-      }
+      try await tellUnusable(job, count: left[.unusable] ?? 0)
       // What a stopped or limited run did not get to is not fresh: it was not looked at.
       if board.isStopping || options.limit != nil { left = [:] }
       board.settledWithoutWork(left)
@@ -90,6 +86,16 @@ package struct JobRun: Sendable {
         run, job: job, counts: board.snapshot.outcomes, at: worker.now)
     } catch {
       throw RunStop(error)
+    }
+  }
+
+  /// Items that fail in every run, without a request: told again each time, until the manifest mends.
+  private func tellUnusable(_ job: JobNumber, count: Int) async throws(LedgerFailure) {
+    guard count > 0 else { return }
+    let shown = try await worker.ledger.unusableItems(of: job, limit: 50)
+    for item in shown { if let failure = item.failure { board.fails(item.id, failure) } }
+    if let first = shown.first, let failure = first.failure, count > shown.count {
+      board.count(failure, of: first.id.text, times: count - shown.count)
     }
   }
 

@@ -109,6 +109,12 @@ package final class RunBoard: Sendable {
     (.fresh, [.well]), (.cooling, [.failed]), (.notStored, [.notStored]), (.failed, [.unusable]),
   ]
 
+  /// An item that fails without having been worked on.
+  func fails(_ item: ItemID, _ failure: FailureRecord) {
+    count(failure, of: item.text, times: 1)
+    onFailure(item, failure)
+  }
+
   func count(_ failure: FailureRecord, of item: String, times: Int) {
     state.withLock { $0.snapshot.errors.count(failure, of: item, times: times) }
   }
