@@ -21,7 +21,8 @@ struct RequestFields: Sendable {
     func sets(_ name: String) -> Bool { own.contains { $0.name.lowercased() == name } }
     sent = []
     if !sets("user-agent") {
-      sent.append(.init(name: "User-Agent", value: settings.userAgent ?? Self.defaultUserAgent))
+      let userAgent = settings.userAgent ?? Self.defaultUserAgent
+      sent.append(.init(name: "User-Agent", value: String(fieldText: userAgent)))
     }
     if !sets("accept") { sent.append(.init(name: "Accept", value: Self.defaultAccept)) }
     kept = HTTPFields(sent)
@@ -29,9 +30,12 @@ struct RequestFields: Sendable {
       kept.lines.append(.init(name: "Accept-Encoding", value: "identity"))
     }
     for header in own {
-      sent.append(.init(name: header.name, value: header.value))
-      let value = header.isCredential ? Digest(of: header.value).description : header.value
-      kept.lines.append(.init(name: header.name, value: value))
+      let value = String(fieldText: header.value)
+      sent.append(.init(name: header.name, value: value))
+      kept.lines.append(
+        .init(
+          name: header.name,
+          value: header.isCredential ? Digest(of: header.value).description : value))
     }
     hasAuthorization = sets("authorization")
   }
@@ -101,11 +105,13 @@ extension Fetcher {
 }
 
 extension HTTPFields.Line {
-  /// RFC 9110 §5.1 and §5.5: a token, and no control character but the tab.
+  /// RFC 9110 §5.1 and §5.5: a token, and bytes without a control character but the tab.
   fileprivate var isLegal: Bool {
     let separators = "()<>@,;:\\\"/[]?={} \t".utf8
     return !name.isEmpty
       && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !separators.contains($0) }
-      && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+      && value.unicodeScalars.allSatisfy { scalar in
+        (0x20...0xFF).contains(scalar.value) && scalar.value != 0x7F || scalar.value == 0x09
+      }
   }
 }

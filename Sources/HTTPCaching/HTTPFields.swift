@@ -3,7 +3,7 @@ package struct HTTPFields: Sendable, Hashable {
   package struct Line: Sendable, Hashable {
     /// As received.
     package var name: String
-    /// As received, blanks around it removed.
+    /// As received, blanks around it removed; a scalar for each byte (see `String.fieldBytes`).
     package var value: String
 
     package init(name: String, value: String) {

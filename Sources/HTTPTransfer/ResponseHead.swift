@@ -52,14 +52,16 @@ struct ResponseHead {
   private static func text(
     _ bytes: Slice<UnsafeRawBufferPointer>, orEqual known: String?
   ) -> String {
+    let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+    guard !bytes.contains(where: { $0 >= 0x80 }) else { return String(fieldBytes: bytes) }
     // A short text lies in the string itself.
     if bytes.count > 15, var known, known.utf8.count == bytes.count {
       let isEqual = known.withUTF8 {
-        memcmp($0.baseAddress!, bytes.base.baseAddress! + bytes.startIndex, bytes.count) == 0
+        memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0
       }
       if isEqual { return known }
     }
-    return String(decoding: UnsafeRawBufferPointer(rebasing: bytes), as: UTF8.self)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private mutating func takeStatusLine(_ text: Slice<UnsafeRawBufferPointer>) -> Progress {
@@ -78,7 +80,7 @@ struct ResponseHead {
   /// RFC 9112 §5.2: a line that begins with a blank goes on with the one before.
   private mutating func takeFolded(_ text: Slice<UnsafeRawBufferPointer>) -> Progress {
     guard !lines.isEmpty else { return .nonsense("its first header line begins with a blank") }
-    lines[lines.count - 1].value += " " + String(decoding: text.trimmingBlanks, as: UTF8.self)
+    lines[lines.count - 1].value += " " + String(fieldBytes: text.trimmingBlanks)
     return .more
   }
 

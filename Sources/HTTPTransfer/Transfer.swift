@@ -171,9 +171,7 @@ final class Transfer {
     curl_slist_free_all(fieldList)
     fieldList = nil
     for field in fields {
-      // libcurl's spelling of a field with an empty value.
-      let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-      fieldList = curl_slist_append(fieldList, line)
+      field.withWireText { fieldList = curl_slist_append(fieldList, $0) }
     }
     listedFields = fields
     tw_easy_set_pointer(easy, CURLOPT_HTTPHEADER, fieldList)
@@ -206,6 +204,22 @@ final class Transfer {
     var count = 0
     tw_easy_get_long(easy, CURLINFO_HEADER_SIZE, &count)
     return count
+  }
+}
+
+extension HTTPFields.Line {
+  /// As libcurl takes it: `name: value`, or `name;` for an empty value. A value that cannot stand on the
+  /// wire goes out without what cannot; whoever makes requests has refused it before.
+  fileprivate func withWireText(_ body: (UnsafePointer<CChar>) -> Void) {
+    var text = Array(name.utf8)
+    if value.isEmpty {
+      text.append(UInt8(ascii: ";"))
+    } else {
+      text += ": ".utf8
+      text += value.fieldBytes ?? []
+    }
+    text.append(0)
+    text.withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
   }
 }
 

@@ -257,7 +257,7 @@ struct ChainWalk {
     }
     let target: ItemURL
     do {
-      target = try entry.url.resolving(location)
+      target = try entry.url.resolving(bytes: location.fieldBytes ?? Array(location.utf8))
     } catch {
       return .step(
         .end(

@@ -122,6 +122,16 @@ package struct ItemURL: Sendable, Hashable {
       "\(authority)\(removingDotSegments(folder + reference[..<end]))\(reference[end...])")
   }
 
+  /// Resolves a reference that came over the wire: behind a host, bytes that are no ASCII are
+  /// percent-encoded as they are, whatever encoding they are in.
+  package func resolving(bytes reference: [UInt8]) throws(BadURL) -> ItemURL {
+    let host = reference.authority
+    let text =
+      escaped(reference[..<host.lowerBound]) + String(decoding: reference[host], as: UTF8.self)
+      + escaped(reference[host.upperBound...])
+    return try resolving(text)
+  }
+
   private static func hostAndPort(
     _ authority: ArraySlice<UInt8>, isSecure: Bool
   ) throws(BadURL) -> (String, UInt16) {
@@ -240,7 +250,26 @@ private func removingDotSegments(_ path: some StringProtocol) -> String {
   return joined.hasPrefix("/") ? joined : "/" + joined
 }
 
+/// With `%XX` for every byte that is no ASCII.
+private func escaped(_ bytes: ArraySlice<UInt8>) -> String {
+  var out: [UInt8] = []
+  for byte in bytes {
+    if byte < 0x80 { out.append(byte) } else { out.appendPercentEncoded(byte) }
+  }
+  return String(decoding: out, as: UTF8.self)
+}
+
 extension Array<UInt8> {
+  /// Where a reference's host stands; empty at the start for one that has none.
+  fileprivate var authority: Range<Int> {
+    let schemeEnd = firstIndex { !$0.isSchemeByte } ?? count
+    let hasScheme = schemeEnd > 0 && schemeEnd < count && self[schemeEnd] == UInt8(ascii: ":")
+    let slashes = hasScheme ? schemeEnd + 1 : 0
+    guard self[slashes...].starts(with: "//".utf8) else { return 0..<0 }
+    let end = self[(slashes + 2)...].firstIndex { "/?#\\".utf8.contains($0) }
+    return slashes + 2..<(end ?? count)
+  }
+
   fileprivate var trimmingASCIIBlanks: ArraySlice<UInt8> {
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
     guard let first = firstIndex(where: { !isBlank($0) }),
@@ -252,12 +281,12 @@ extension Array<UInt8> {
   /// Printable ASCII goes out as it is, but for the characters that RFC 3986 §2 leaves out of every
   /// URL; anything else as `%XX`.
   fileprivate mutating func appendEncodingIllegalByte(_ byte: UInt8) {
-    if byte.isLegalInTarget {
-      append(byte)
-    } else {
-      let digits = Array("0123456789ABCDEF".utf8)
-      append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
-    }
+    if byte.isLegalInTarget { append(byte) } else { appendPercentEncoded(byte) }
+  }
+
+  fileprivate mutating func appendPercentEncoded(_ byte: UInt8) {
+    let digits = Array("0123456789ABCDEF".utf8)
+    append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
   }
 }
 

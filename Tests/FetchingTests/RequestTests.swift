@@ -66,7 +66,7 @@ import Vocabulary
     ]
     var request = try lab.request(origin.url("/"))
     request.conditions = HTTPFields(pairs: [
-      ("If-None-Match", "W/\"ä\""), ("If-Modified-Since", "Thu, 01 Jan 2026 00:00:00 GMT"),
+      ("If-None-Match", "W/\"a\""), ("If-Modified-Since", "Thu, 01 Jan 2026 00:00:00 GMT"),
     ])
     let response = try await lab.fetcher.fetch(request)
     let seen = try #require(origin.requests.first)
@@ -76,7 +76,7 @@ import Vocabulary
     #expect(seen["x-empty"] == "")
     #expect(seen["referer"] == "https://shop.example/")
     #expect(seen["user-agent"] == "shop/1 (+mailto:it@shop.example)")
-    #expect(seen["if-none-match"] == "W/\"ä\"")
+    #expect(seen["if-none-match"] == "W/\"a\"")
     #expect(seen["if-modified-since"] == "Thu, 01 Jan 2026 00:00:00 GMT")
   }
 

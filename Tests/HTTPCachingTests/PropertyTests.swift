@@ -39,7 +39,7 @@ extension SeededGenerator {
     let bytes = (0..<Int.random(in: 0...40, using: &self)).map { _ in
       UInt8.random(in: 0...255, using: &self)
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return String(fieldBytes: bytes)
   }
 
   fileprivate mutating func fields() -> HTTPFields {

@@ -23,6 +23,8 @@ package final class OriginServer: Sendable {
     package var version: String
     package var fields: [(name: String, value: String)]
     /// From the request line to the empty line, as it came.
+    package var headBytes: [UInt8]
+    /// The same as text.
     package var head: String
     /// Counted from 1, by the order of acceptance.
     package var connection: Int
@@ -32,6 +34,18 @@ package final class OriginServer: Sendable {
 
     /// The target without its query.
     package var path: String { String(target.prefix { $0 != "?" }) }
+
+    /// The first value of that name, byte for byte.
+    package func bytes(of name: String) -> [UInt8]? {
+      let lines = headBytes.split(separator: UInt8(ascii: "\n"))
+      let prefix = Array("\(name.lowercased()):".utf8)
+      let line = lines.first { line in
+        line.prefix(prefix.count).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } == prefix
+      }
+      return line.map { line in
+        Array(line.dropFirst(prefix.count).drop { $0 == 0x20 }.prefix { $0 != 0x0D })
+      }
+    }
 
     /// The first value of that name.
     package subscript(name: String) -> String? {
@@ -156,8 +170,8 @@ package final class OriginServer: Sendable {
     close(socket)
   }
 
-  private func note(_ head: String, _ connection: Int) -> Request? {
-    guard var request = Request(head: head, connection: connection) else { return nil }
+  private func note(_ head: [UInt8], _ connection: Int) -> Request? {
+    guard var request = Request(head, connection: connection) else { return nil }
     let ready = state.withLock { state in
       state.counts[request.target, default: 0] += 1
       request.number = state.counts[request.target]!
@@ -174,7 +188,8 @@ package final class OriginServer: Sendable {
 }
 
 extension OriginServer.Request {
-  fileprivate init?(head: String, connection: Int) {
+  fileprivate init?(_ headBytes: [UInt8], connection: Int) {
+    let head = String(decoding: headBytes, as: UTF8.self)
     let lines = head.split(separator: "\r\n", omittingEmptySubsequences: true)
     guard let first = lines.first else { return nil }
     let words = first.split(separator: " ", omittingEmptySubsequences: false)
@@ -186,6 +201,7 @@ extension OriginServer.Request {
       let name = line.prefix { $0 != ":" }
       return (String(name), String(line.dropFirst(name.count + 1).drop { $0 == " " }))
     }
+    self.headBytes = headBytes
     self.head = head
     self.connection = connection
     number = 0

@@ -86,11 +86,11 @@ struct OriginReader {
   init(socket: CInt) { self.socket = socket }
 
   /// - Returns: nil when the client has gone.
-  mutating func nextHead() -> String? {
+  mutating func nextHead() -> [UInt8]? {
     while true {
       if let end = endOfHead {
         defer { buffered.removeFirst(end) }
-        return String(decoding: buffered[..<end], as: UTF8.self)
+        return Array(buffered[..<end])
       }
       var chunk = [UInt8](repeating: 0, count: 16 << 10)
       let count = recv(socket, &chunk, chunk.count, 0)

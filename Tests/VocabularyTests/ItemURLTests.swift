@@ -49,6 +49,20 @@ import Vocabulary
     #expect((try? base.resolving(reference))?.unredactedText == target)
   }
 
+  @Test(arguments: [
+    ("/a\u{e9}?\u{e9}#\u{e9}", "http://a.example/a%E9?%E9"),
+    ("b\u{c3}\u{a9}", "http://a.example/x/b%C3%A9"), ("\u{e9}:c", "http://a.example/x/%E9:c"),
+    ("/a/\u{cc}\u{81}/../b", "http://a.example/a/b"),
+    ("//b\u{c3}\u{bc}.example/\u{fc}", "http://b\u{fc}.example/%FC"),
+    ("https://b\u{c3}\u{bc}.example", "https://b\u{fc}.example/"),
+    ("http://b.example?\u{ff}", "http://b.example/?%FF"),
+  ])
+  func `resolves a redirect's target byte for byte`(reference: String, target: String) throws {
+    let base = try ItemURL("http://a.example/x/y?q")
+    let bytes = reference.unicodeScalars.map { UInt8($0.value) }
+    #expect(try base.resolving(bytes: bytes).unredactedText == target)
+  }
+
   @Test func `hides the values of signature-like parameters when it is shown`() throws {
     let url = try ItemURL("https://b.example/x?w=1&X-Amz-Signature=abc&token=t&Expires=5")
     #expect("\(url)" == "https://b.example/x?w=1&X-Amz-Signature=REDACTED&token=REDACTED&Expires=5")
