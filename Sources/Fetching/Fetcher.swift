@@ -83,12 +83,18 @@ package final class Fetcher: Sendable {
     _ request: FetchRequest, _ fields: RequestFields, within limit: Duration
   ) async -> ExchangeReport {
     let settings = request.settings
-    return await engine.perform(
+    let outOfTime = TransferFault.timeout(.whole(settings.timeout))
+    let left = limit - sleeper.now
+    guard left > .zero else { return ExchangeReport(unstarted: outOfTime) }
+    var report = await engine.perform(
       ExchangeRequest(
         url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
         connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
-        timeout: min(settings.timeout, limit - sleeper.now), maxBytes: settings.maxBytes,
+        timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
         clock: clock, makeSink: request.makeSink))
+    // What was left of it means nothing to the user, who has set the whole.
+    if case .timeout(.whole) = report.fault { report.fault = outOfTime }
+    return report
   }
 
   // MARK: What follows
@@ -155,6 +161,7 @@ extension FetchEffort {
     attempts += 1
     requests += report.requestTime == nil ? 0 : 1
     bytesIn += report.bytesIn
+    waited += report.queued
   }
 }
 

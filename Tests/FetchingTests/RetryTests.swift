@@ -35,7 +35,7 @@ import Vocabulary
   func `follow the table`(_ row: Row) async throws {
     let origin = try OriginServer.start { _ in row.response }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 3
       $0.backoffInitial = .zero
     }
@@ -50,7 +50,7 @@ import Vocabulary
       request.number < 3 ? .status(500) : .ok("at last")
     }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 4
     }
     let sink = MemorySink()
@@ -66,7 +66,7 @@ import Vocabulary
         ? .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") : .ok("whole")
     }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 2
     }
     let sink = MemorySink()
@@ -79,7 +79,7 @@ import Vocabulary
   @Test func `are counted in the failure`() async throws {
     let origin = try OriginServer.start { _ in .steps([.reset]) }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 3
     }
     let failure = try await lab.failure(of: origin.url("/"))
@@ -126,10 +126,7 @@ import Vocabulary
   }
 
   @Test func `of a name without an address end as dns`() async throws {
-    let lab = Lab() {
-      $0.connectTimeout = .seconds(3)
-    }
-    let failure = try await lab.failure(of: "http://no-such-host.invalid/a.jpg")
+    let failure = try await Lab().failure(of: "http://no-such-host.invalid/a.jpg")
     #expect(failure?.code == "dns")
     #expect(failure?.disposition == .retry(notBefore: nil))
   }
@@ -138,7 +135,6 @@ import Vocabulary
     let origin = try OriginServer.start { _ in .ok("x") }
     let url = origin.url("/")
     origin.stop()
-    // The listener closes on its own thread.
     let failure = try await Lab().failure(of: url)
     #expect(failure?.code == "connect")
   }
@@ -234,7 +230,7 @@ import Vocabulary
       busy.stop()
       free.stop()
     }
-    let lab = Lab() {
+    let lab = Lab {
       $0.perHost = 3
     }
     try await withThrowingTaskGroup(of: Int.self) { group in
