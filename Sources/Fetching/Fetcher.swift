@@ -47,11 +47,15 @@ package final class Fetcher: Sendable {
     var effort = FetchEffort()
     let limit = request.deadline ?? sleeper.now + request.settings.timeout
     while true {
-      try await waitForTurn(request, &effort)
-      let report = await attempt(request, fields, within: limit + effort.waited)
+      let ticket = try await turn(request, &effort)
+      let left = limit + effort.waited - sleeper.now
+      let report = await attempt(request, fields, within: left)
       effort.count(report)
       let verdict = judge(report, request, fields, effort, limit: limit + effort.waited)
-      gates.leave(request.url.host)  // after a hold that the response may have brought
+      // After a hold that the response may have brought.
+      gates.leave(
+        request.url.host, ticket,
+        HostSign(report, hadItsTime: left >= request.settings.timeout))
       switch verdict {
       case .answer(let response): return response
       case .failure(let failure): throw failure
@@ -63,16 +67,16 @@ package final class Fetcher: Sendable {
 
   // MARK: One attempt
 
-  private func waitForTurn(
+  private func turn(
     _ request: FetchRequest, _ effort: inout FetchEffort
-  ) async throws(FetchFailure) {
+  ) async throws(FetchFailure) -> HostGate.Ticket {
     let start = sleeper.now
     let admission = await gates.enter(
       request.url.host, parallel: request.settings.perHost,
       spacing: request.settings.startSpacing)
     effort.waited += sleeper.now - start
     switch admission {
-    case .started: break
+    case .started(let ticket): return ticket
     case .cancelled: throw .cancelled(request.url, effort: effort)
     case .postponed(let until):
       throw .postponed(request.url, until: wallTime(of: until), effort: effort)
@@ -80,11 +84,10 @@ package final class Fetcher: Sendable {
   }
 
   private func attempt(
-    _ request: FetchRequest, _ fields: RequestFields, within limit: Duration
+    _ request: FetchRequest, _ fields: RequestFields, within left: Duration
   ) async -> ExchangeReport {
     let settings = request.settings
     let outOfTime = TransferFault.timeout(.whole(settings.timeout))
-    let left = limit - sleeper.now
     guard left > .zero else { return ExchangeReport(unstarted: outOfTime) }
     var report = await engine.perform(
       ExchangeRequest(

@@ -2,8 +2,9 @@ import Vocabulary
 
 /// Who may start a transfer to one host, and when. Plain values: it decides, others act.
 ///
-/// Transfers wait in one line and start in order of arrival: at most so many at a time, their starts
-/// spaced by the rate, none before a time that the host has asked for.
+/// Transfers wait in one line and start in order of arrival: at most so many at a time as the job and
+/// the host's own behaviour allow, their starts spaced by the rate, none before a time that the host
+/// has asked for.
 struct HostGate {
   /// A transfer's place in the line.
   struct Ticket: Hashable {
@@ -31,6 +32,13 @@ struct HostGate {
   private var line: [Ticket] = []
   private var nextStart: Duration = .zero
   private(set) var heldUntil: Duration = .zero
+  private(set) var limit = AdaptiveLimit()
+  /// The ticket that was started last.
+  private var newest: UInt64 = 0
+  private var troubledAt: Duration?
+
+  /// A host without a transfer for this long after its last trouble is forgotten.
+  static let memory: Duration = .hours(2)
 
   enum FirstLook {
     case start, postpone, wait
@@ -50,9 +58,20 @@ struct HostGate {
     return proceed(at: now)
   }
 
-  mutating func leave(at now: Duration) -> Outcome {
+  mutating func leave(_ ticket: Ticket, _ sign: HostSign, at now: Duration) -> Outcome {
+    take(sign, of: ticket, at: now)
     active -= 1
     return proceed(at: now)
+  }
+
+  private mutating func take(_ sign: HostSign, of ticket: Ticket, at now: Duration) {
+    switch sign {
+    case .well: limit.succeeded(atMost: ticket.parallel)
+    case .strained, .unreachable:
+      limit.metTrouble(ticket.number, active: active, newest: newest)
+      troubledAt = now
+    case .none: break
+    }
   }
 
   /// No start before that time (Retry-After). An earlier hold does not shorten a later one.
@@ -75,7 +94,7 @@ struct HostGate {
       line = []
       return outcome
     }
-    while let first = line.first, active < first.parallel {
+    while let first = line.first, limit.allows(active, atMost: first.parallel) {
       let earliest = max(heldUntil, first.spacing > .zero ? nextStart : .zero)
       guard earliest <= now else {
         outcome.lookAt = earliest
@@ -83,6 +102,7 @@ struct HostGate {
       }
       line.removeFirst()
       active += 1
+      newest = first.number
       nextStart = now + first.spacing
       outcome.started.append(first)
     }
@@ -92,6 +112,7 @@ struct HostGate {
   /// Nothing would be lost by forgetting this host.
   func isIdle(at now: Duration) -> Bool {
     active == 0 && line.isEmpty && heldUntil <= now && nextStart <= now
+      && (limit.value == nil || now - (troubledAt ?? now) > Self.memory)
   }
 }
 

@@ -5,7 +5,7 @@ import Vocabulary
 /// Every host's gate, and the tasks that wait at them. Decides under its lock, resumes outside.
 final class HostGates: Sendable {
   enum Admission: Equatable {
-    case started
+    case started(HostGate.Ticket)
     case cancelled
     /// The host wants no request before this time, on the sleeper's clock.
     case postponed(until: Duration)
@@ -62,8 +62,9 @@ final class HostGates: Sendable {
     }
   }
 
-  func leave(_ host: String) {
-    change(host) { state, now in state.hosts[host]?.gate.leave(at: now) }
+  /// - Parameter sign: what the transfer's end says of the host.
+  func leave(_ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign) {
+    change(host) { state, now in state.hosts[host]?.gate.leave(ticket, sign, at: now) }
   }
 
   /// The host has asked for no request before that time, on the sleeper's clock.
@@ -112,7 +113,7 @@ extension HostGates.State {
     _ host: String, _ ticket: HostGate.Ticket, at now: Duration
   ) -> HostGates.Admission? {
     switch hosts[host, default: HostGates.Host()].gate.enterIfFirst(ticket, at: now) {
-    case .start: .started
+    case .start: .started(ticket)
     case .postpone: .postponed(until: hosts[host]!.gate.heldUntil)
     case .wait: nil
     }
@@ -124,7 +125,7 @@ extension HostGates.State {
     var actions = HostGates.Actions()
     for ticket in outcome.started {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
-      actions.resumptions.append((waiter, .started))
+      actions.resumptions.append((waiter, .started(ticket)))
     }
     for ticket in outcome.postponed {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }

@@ -245,6 +245,31 @@ import Vocabulary
     #expect(busy.requests.count == 12)
   }
 
+  /// Half of the work is for a host that bears four at a time, and all of that comes first.
+  @Test func `find what a host bears, and others flow`() async throws {
+    let strict = try OriginServer.start(host: "127.0.0.1") { request in
+      request.underWay > 4
+        ? .status(429)
+        : .steps([.pause(.milliseconds(3)), .sendBytes(OriginResponse.head(204, []))])
+    }
+    let free = try OriginServer.start(host: "127.0.0.2") { _ in .ok("x") }
+    defer {
+      strict.stop()
+      free.stop()
+    }
+    let lab = Lab { $0.attempts = 4 }
+    let urls =
+      (0..<200).map { strict.url("/\($0)") } + (0..<200).map { free.url("/\($0)") }
+    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+      for url in urls { group.addTask { try await lab.fetch(url).status } }
+      return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+    }
+    #expect(statuses == [200: 200, 204: 200])
+    #expect(free.requests.count == 200)
+    // Each rise above what it bears costs one.
+    #expect(strict.requests.count - 200 <= 20)
+  }
+
   @Test func `keep to the engine's number of connections`() async throws {
     let gate = OriginGate()
     let origins = try (1...4).map { number in
