@@ -163,13 +163,21 @@ extension FetchFailure {
       hint: "remove network.proxy", .stopRun)
   }
 
-  /// Nothing was sent, since the host has asked to be left alone for longer than a run waits.
+  /// Nothing was sent, since the host is left alone for longer than a run waits.
+  ///
+  /// - Parameter reason: why it could not be reached; nil where it has asked for that itself.
   static func postponed(
-    _ url: ItemURL, until: Timestamp, effort: FetchEffort
+    _ url: ItemURL, until: Timestamp, unreachable reason: String?, effort: FetchEffort
   ) -> FetchFailure {
+    let words =
+      reason.map { "\(url.host) could not be reached (\($0)) and is left alone until" }
+      ?? "\(url.host) wants no requests before"
     var failure = FetchFailure(
-      "postponed", "\(url) was not asked: \(url.host) wants no requests before \(until)",
-      hint: "nothing to do: the item is due again at that time", .retry(notBefore: until))
+      "postponed", "\(url) was not asked: \(words) \(until)",
+      hint: reason == nil
+        ? "nothing to do: the item is due again at that time"
+        : "the host may be down or unreachable from here; the item is due again at that time",
+      .retry(notBefore: until))
     failure.effort = effort
     return failure
   }
