@@ -70,6 +70,20 @@ package protocol Ledger: Sendable {
   /// Links that a dead worker left undone, oldest first.
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]
 
+  // MARK: Objects that nothing refers to any more
+
+  /// Objects of purged entries that no entry, variant or name refers to: their rows are gone, their
+  /// files are to go. Whoever removes them holds them against other workers first
+  /// (`ObjectStore.hold`), then asks `objectsKnown`, removes the rest and confirms.
+  func pendingRemovals(limit: Int) async throws(LedgerFailure) -> [Digest]
+
+  /// Those of the objects that the ledger refers to now: another worker may have stored the same
+  /// bytes since.
+  func objectsKnown(among digests: [Digest]) async throws(LedgerFailure) -> Set<Digest>
+
+  /// Objects whose files were removed, or are to stay.
+  func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure)
+
   // MARK: Looking up
 
   func entry(_ key: EntryKey) async throws(LedgerFailure) -> Entry?
