@@ -34,7 +34,7 @@ package protocol Ledger: Sendable {
   ) async throws(LedgerFailure) -> [LinkTask]
 
   /// Every item of every job is to be looked at, whatever its due time: the object store was emptied
-  /// or replaced.
+  /// or replaced, or the clock went back.
   func makeAllDue() async throws(LedgerFailure)
 
   // MARK: Runs
@@ -125,10 +125,12 @@ package struct JobRecord: Sendable, Hashable {
   package var settings: String
   package var settingsDigest: Digest
   package var items: Int
+  /// When its newest run began or ended, by the clock of that time.
+  package var lastActive: Timestamp?
 
   package init(
     number: JobNumber, name: String, identity: ManifestIdentity?, settings: String,
-    settingsDigest: Digest, items: Int
+    settingsDigest: Digest, items: Int, lastActive: Timestamp? = nil
   ) {
     self.number = number
     self.name = name
@@ -136,6 +138,7 @@ package struct JobRecord: Sendable, Hashable {
     self.settings = settings
     self.settingsDigest = settingsDigest
     self.items = items
+    self.lastActive = lastActive
   }
 }
 

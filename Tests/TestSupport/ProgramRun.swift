@@ -32,7 +32,8 @@ package final class ProgramRun: Sendable {
   package static let binaries: String = {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-    let runner = String(decoding: buffer[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let runner = String(
+      decoding: buffer[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     // The test bundle's path is an argument where the toolchain's own helper runs it.
     let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? runner
     return URL(fileURLWithPath: bundle).deletingLastPathComponent().path
@@ -80,7 +81,8 @@ package final class ProgramRun: Sendable {
       _ = OwnedThread(name: "test-wait") { [pid] in
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
-        continuation.resume(returning: status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F)
+        continuation.resume(
+          returning: status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F)
       }
     }
     func text(_ path: String) -> String {
