@@ -117,7 +117,10 @@ let package = Package(
       ["CVips", "DecoderPool", "DecoderWire", "Imaging", "Threading", "Vocabulary"]),
     tests(
       "PipelineTests",
-      ["HTTPCaching", "Hashing", "LedgerCore", "Pipeline", "Threading", "Vocabulary"]),
+      [
+        "DecoderPool", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "LedgerCore",
+        "LedgerSQLite", "Manifests", "Pipeline", "Storage", "Threading", "Vocabulary",
+      ]),
     tests("EndToEndTests", ["Vocabulary"]),
   ]
 )

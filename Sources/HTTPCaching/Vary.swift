@@ -61,7 +61,7 @@ extension StoredResponse {
 
   /// The first field that the response varies by and that the request would now send with another
   /// value; nil where it fits.
-  func mismatchedField(with requestFields: HTTPFields) -> String? {
+  package func mismatchedField(with requestFields: HTTPFields) -> String? {
     guard fields.contains("Vary") else { return nil }
     return VaryNames(of: fields).names.first { name in
       requestFields.comparable(name) != varyValues[name].first

@@ -17,13 +17,28 @@ package struct Entry: Sendable, Hashable {
   package var original: Original?
   /// The last try's failure; nil after a success.
   package var failure: EntryFailure?
-  /// When the origin last confirmed or replaced the response.
+  /// When the origin last confirmed, replaced or took back the response.
   package var validatedAt: Timestamp?
+  /// What it said then; nil before its first answer that was no failure.
+  package var lastAnswer: LastAnswer?
 
   package init(key: EntryKey, url: ItemURL) {
     self.key = key
     self.url = url
   }
+}
+
+/// How an origin last answered, failures aside; by the name that `show` prints.
+package enum LastAnswer: String, Sendable, Hashable, CaseIterable {
+  /// A body that was not there before.
+  case newBytes = "new-bytes"
+  /// 200 with the bytes that are stored.
+  case sameBytes = "same-bytes"
+  /// 304.
+  case notModified = "not-modified"
+  case redirect
+  /// What may not be kept: whatever was there is gone.
+  case notStored = "not-stored"
 }
 
 /// A stored body as it came over the wire.
@@ -60,10 +75,12 @@ package struct EntryFailure: Sendable, Hashable {
   package var isServersWord: Bool
   /// Since when the origin has been failing without a success between.
   package var since: Timestamp
+  /// The first of the 404s that have come in a row; nil where this failure is none.
+  package var missingSince: Timestamp?
 
   package init(
     failure: FailureRecord, status: Int?, at: Timestamp, count: Int, nextTry: Timestamp,
-    isServersWord: Bool, since: Timestamp
+    isServersWord: Bool, since: Timestamp, missingSince: Timestamp? = nil
   ) {
     self.failure = failure
     self.status = status
@@ -72,6 +89,7 @@ package struct EntryFailure: Sendable, Hashable {
     self.nextTry = nextTry
     self.isServersWord = isServersWord
     self.since = since
+    self.missingSince = missingSince
   }
 }
 

@@ -36,7 +36,7 @@ package protocol Ledger: Sendable {
   ) async throws(LedgerFailure) -> [LinkTask]
 
   /// Every item of every job is to be looked at, whatever its due time: the object store was emptied
-  /// or replaced.
+  /// or replaced, or the clock went back.
   func makeAllDue() async throws(LedgerFailure)
 
   // MARK: Runs
@@ -73,6 +73,20 @@ package protocol Ledger: Sendable {
   /// Links that are not confirmed, oldest first: those that a dead worker left undone, and those that
   /// a live one is about to make.
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]
+
+  // MARK: Objects that nothing refers to any more
+
+  /// Objects of purged entries that no entry, variant or name refers to: their rows are gone, their
+  /// files are to go. Whoever removes them holds them against other workers first
+  /// (`ObjectStore.hold`), then asks `objectsKnown`, removes the rest and confirms.
+  func pendingRemovals(limit: Int) async throws(LedgerFailure) -> [Digest]
+
+  /// Those of the objects that the ledger refers to now: another worker may have stored the same
+  /// bytes since.
+  func objectsKnown(among digests: [Digest]) async throws(LedgerFailure) -> Set<Digest>
+
+  /// Objects whose files were removed, or are to stay.
+  func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure)
 
   // MARK: Looking up
 
@@ -118,10 +132,12 @@ package struct JobRecord: Sendable, Hashable {
   package var settings: String
   package var settingsDigest: Digest
   package var items: Int
+  /// When its newest run began or ended, by the clock of that time.
+  package var lastActive: Timestamp?
 
   package init(
     number: JobNumber, name: String, identity: ManifestIdentity?, settings: String,
-    settingsDigest: Digest, items: Int
+    settingsDigest: Digest, items: Int, lastActive: Timestamp? = nil
   ) {
     self.number = number
     self.name = name
@@ -129,6 +145,7 @@ package struct JobRecord: Sendable, Hashable {
     self.settings = settings
     self.settingsDigest = settingsDigest
     self.items = items
+    self.lastActive = lastActive
   }
 }
 

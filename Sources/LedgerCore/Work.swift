@@ -222,8 +222,9 @@ package struct Settlement: Sendable {
 package enum EntryChange: Sendable {
   /// The entry as it now is: inserted or replaced.
   case stored(Entry)
-  /// It may not be kept: entry, and its published names in every job, go. Items that name it are due.
-  /// The second value says why, for `show`.
+  /// It may not be kept: original, variants and validators go, and its published names in every job.
+  /// Items that name it are due. Objects that nothing else refers to are pending removals from then
+  /// on. The value says why, for `show`.
   case purged(Entry)
 }
 
@@ -297,6 +298,7 @@ package enum SettlementResult: Sendable {
   /// It is committed; these links are to be made or removed now, then confirmed. Items that left the
   /// manifest or changed there after the claim were passed over: those that count are named.
   case committed([LinkTask], items: Set<ItemNumber>)
-  /// The lease had passed to another worker: nothing was written.
+  /// The lease had passed to another worker, or an object that the settlement refers to was removed
+  /// meanwhile: nothing was written, and the items are claimed again.
   case leaseLost
 }

@@ -37,14 +37,16 @@ extension LedgerReader {
       """
       SELECT number, name, settings, settings_digest, manifest_path, manifest_size,
         manifest_modified_ns, manifest_inode, manifest_digest,
-        (SELECT sum(n) FROM job_counts WHERE job = number)
+        (SELECT sum(n) FROM job_counts WHERE job = number), last_run,
+        (SELECT started_at FROM runs WHERE job = jobs.number ORDER BY runs.number DESC LIMIT 1)
       FROM jobs WHERE name = ?
       """, .text(name)
     ) { row in
       JobRecord(
         number: JobNumber(row.int(0)), name: row.text(1), identity: row.identity(from: 4),
         settings: row.text(2), settingsDigest: row.digest(3)!,  // NOT NULL, of 32 bytes
-        items: row.count(9))
+        items: row.count(9),
+        lastActive: [row.optionalTime(10), row.optionalTime(11)].compactMap(\.self).max())
     }
   }
 

@@ -141,6 +141,25 @@ extension LedgerSQLite {
   }
 }
 
+// MARK: Objects that nothing refers to any more
+
+extension LedgerSQLite {
+  package func pendingRemovals(limit: Int) async throws(LedgerFailure) -> [Digest] {
+    try await reader.pendingRemovals(limit: limit)
+  }
+
+  package func objectsKnown(
+    among digests: [Digest]
+  ) async throws(LedgerFailure) -> Set<Digest> {
+    try await reader.objectsKnown(among: digests)
+  }
+
+  package func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure) {
+    guard !digests.isEmpty else { return }
+    try await writing().confirmRemoval(digests)
+  }
+}
+
 // MARK: Looking up
 
 extension LedgerSQLite {

@@ -219,9 +219,15 @@ extension LedgerWriter {
     return result
   }
 
-  /// Another worker has the entry, and may die of it.
+  /// Another worker has the entry and may die of it, or what was settled rests on what has gone.
   private func comeBackTo(_ entry: EntryKey) {
     for cursor in cursors.values { cursor.passOver(entry) }
+  }
+
+  func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure) {
+    try await together { transaction throws(LedgerFailure) in
+      try transaction.confirmRemoval(digests)
+    }
   }
 
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {

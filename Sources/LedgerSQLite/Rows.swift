@@ -94,6 +94,7 @@ extension Entry {
     ] + (failure?.failure.columns ?? FailureRecord.noColumns) + [
       .int(failure?.status), .time(failure?.at), .int(failure?.count), .time(failure?.nextTry),
       failure.map { .int($0.isServersWord) } ?? .null, .time(failure?.since),
+      .text(lastAnswer?.rawValue), .time(failure?.missingSince),
     ]
   }
 }
@@ -111,8 +112,10 @@ extension Row {
       EntryFailure(
         failure: failure, status: optionalCount(column + 18), at: time(column + 19),
         count: count(column + 20), nextTry: time(column + 21),
-        isServersWord: int(column + 22) == 1, since: time(column + 23))
+        isServersWord: int(column + 22) == 1, since: time(column + 23),
+        missingSince: optionalTime(column + 25))
     }
+    entry.lastAnswer = optionalText(column + 24).flatMap(LastAnswer.init(rawValue:))
     return entry
   }
 

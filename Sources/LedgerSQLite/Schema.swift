@@ -7,7 +7,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5457_4C47
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
-  static let migrations: [String] = [initial]
+  static let migrations: [String] = [initial, countedObjects]
 
   static var version: Int { migrations.count }
 
@@ -203,6 +203,72 @@ enum Schema {
       counts TEXT
     ) STRICT;
     CREATE INDEX runs_job ON runs (job);
+    """
+
+  /// What holds an object is counted at the object, so that its last holder's going is seen at once.
+  private static let countedObjects = """
+    -- Entries whose original it is.
+    ALTER TABLE objects ADD COLUMN entries INTEGER NOT NULL DEFAULT 0 CHECK (entries >= 0);
+    -- Variants and published names that are it.
+    ALTER TABLE objects ADD COLUMN uses INTEGER NOT NULL DEFAULT 0 CHECK (uses >= 0);
+    -- new-bytes, same-bytes, not-modified, redirect, not-stored
+    ALTER TABLE entries ADD COLUMN last_answer TEXT;
+    -- The first of the 404s that have come in a row.
+    ALTER TABLE entries ADD COLUMN missing_since INTEGER;
+
+    -- Objects whose last holder was purged: their files are to go.
+    CREATE TABLE removals (
+      digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32)
+    ) STRICT, WITHOUT ROWID;
+
+    INSERT INTO objects (digest, bytes, entries)
+      SELECT original, max(original_bytes), count(*) FROM entries WHERE original IS NOT NULL
+      GROUP BY original
+      ON CONFLICT (digest) DO UPDATE SET entries = excluded.entries;
+    INSERT INTO objects (digest, bytes, uses)
+      SELECT digest, max(bytes), count(*) FROM variants WHERE digest IS NOT NULL GROUP BY digest
+      ON CONFLICT (digest) DO UPDATE SET uses = excluded.uses;
+    UPDATE objects SET uses = uses + named.n
+      FROM (
+        SELECT object, count(*) AS n FROM published WHERE object IS NOT NULL GROUP BY object
+      ) AS named
+      WHERE named.object = digest;
+    UPDATE meta SET objects = (SELECT count(*) FROM objects),
+      object_bytes = (SELECT coalesce(sum(bytes), 0) FROM objects);
+
+    CREATE TRIGGER entry_holds AFTER INSERT ON entries WHEN NEW.original IS NOT NULL BEGIN
+      UPDATE objects SET entries = entries + 1 WHERE digest = NEW.original;
+    END;
+    CREATE TRIGGER entry_changes AFTER UPDATE OF original ON entries
+    WHEN OLD.original IS NOT NEW.original BEGIN
+      UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
+      UPDATE objects SET entries = entries + 1 WHERE digest = NEW.original;
+    END;
+    CREATE TRIGGER entry_goes AFTER DELETE ON entries WHEN OLD.original IS NOT NULL BEGIN
+      UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
+    END;
+    CREATE TRIGGER variant_holds AFTER INSERT ON variants WHEN NEW.digest IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.digest;
+    END;
+    CREATE TRIGGER variant_changes AFTER UPDATE OF digest ON variants
+    WHEN OLD.digest IS NOT NEW.digest BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.digest;
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.digest;
+    END;
+    CREATE TRIGGER variant_goes AFTER DELETE ON variants WHEN OLD.digest IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.digest;
+    END;
+    CREATE TRIGGER name_holds AFTER INSERT ON published WHEN NEW.object IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.object;
+    END;
+    CREATE TRIGGER name_changes AFTER UPDATE OF object ON published
+    WHEN OLD.object IS NOT NEW.object BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.object;
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.object;
+    END;
+    CREATE TRIGGER name_goes AFTER DELETE ON published WHEN OLD.object IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.object;
+    END;
     """
 }
 

@@ -46,8 +46,13 @@ extension Transaction {
     }
     if let known, known.stands, known.isSame { return }
     let stands = known?.stands ?? false
+    // Never REPLACE: it would take the old row away without a word to the object's count.
     try connection.run(
-      "INSERT OR REPLACE INTO published VALUES (?, ?, ?, ?, ?, ?)", .int(job), .text(name.path),
+      """
+      INSERT INTO published VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (job, path) DO UPDATE SET item = excluded.item, variant = excluded.variant,
+        object = excluded.object, pending_since = excluded.pending_since
+      """, .int(job), .text(name.path),
       .int(item), .text(name.variant), .digest(name.object), stands ? .null : .time(clock))
     guard !stands else { return }
     links.add(try task(job: job, path: name.path, object: name.object))

@@ -6,31 +6,36 @@ extension Transaction {
   /// Writes one claim's results if its lease still holds.
   func settle(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
     guard try holds(settlement.lease) else { return .leaseLost }
+    guard try objectsStand(for: settlement) else {
+      try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
+      return .leaseLost
+    }
     var links = LinkChanges()
     for object in settlement.objects { try keep(object) }
     for variant in settlement.variants { try keep(variant) }
+    let purged = try originals(purgedBy: settlement.entries)
     let changes = try write(settlement.entries)
     try propagate(changes, of: settlement, &links)
     var settled: Set<ItemNumber> = []
     for item in settlement.items where try settle(item, settlement, &links) {
       settled.insert(item.item)
     }
+    for original in purged { try letGo(original) }
     try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
     return .committed(links.tasks, items: settled)
   }
 
-  private func keep(_ object: ObjectRecord) throws(LedgerFailure) {
-    let inserted = try connection.run(
-      "INSERT INTO objects VALUES (?, ?) ON CONFLICT DO NOTHING", .digest(object.digest),
-      .int(object.bytes))
-    guard inserted == 1 else { return }
-    tally.objects += 1
-    tally.objectBytes += Int64(object.bytes)
-  }
-
   private func keep(_ variant: VariantRecord) throws(LedgerFailure) {
+    // Never REPLACE: it would take the old row away without a word to the object's count.
     try connection.run(
-      "INSERT OR REPLACE INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", variant.columns)
+      """
+      INSERT INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (original, recipe) DO UPDATE SET digest = excluded.digest,
+        bytes = excluded.bytes, format = excluded.format, width = excluded.width,
+        height = excluded.height, failure_code = excluded.failure_code,
+        failure_message = excluded.failure_message, failure_hint = excluded.failure_hint,
+        failure_disposition = excluded.failure_disposition
+      """, variant.columns)
   }
 }
 
@@ -60,10 +65,25 @@ extension Transaction {
   }
 
   private func write(_ entry: Entry) throws(LedgerFailure) {
+    // Never REPLACE: it would take the old row away without a word to the object's count.
     try connection.run(
       """
-      INSERT OR REPLACE INTO entries VALUES
-        (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO entries VALUES
+        (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET url = excluded.url, status = excluded.status,
+        fields = excluded.fields, vary_values = excluded.vary_values,
+        request_time = excluded.request_time, response_time = excluded.response_time,
+        redirect = excluded.redirect, original = excluded.original,
+        original_bytes = excluded.original_bytes, original_format = excluded.original_format,
+        original_width = excluded.original_width, original_height = excluded.original_height,
+        validated_at = excluded.validated_at, failure_code = excluded.failure_code,
+        failure_message = excluded.failure_message, failure_hint = excluded.failure_hint,
+        failure_disposition = excluded.failure_disposition,
+        failure_status = excluded.failure_status, failure_at = excluded.failure_at,
+        failure_count = excluded.failure_count, failure_next_try = excluded.failure_next_try,
+        failure_is_servers_word = excluded.failure_is_servers_word,
+        failing_since = excluded.failing_since, last_answer = excluded.last_answer,
+        missing_since = excluded.missing_since
       """, entry.columns)
   }
 

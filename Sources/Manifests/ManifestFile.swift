@@ -121,9 +121,12 @@ package final class ManifestFile: Sendable {
 
 /// Settings back from a head that a ledger kept: for `show`, and for workers that have no manifest.
 ///
-/// - Throws: where it is no head of this version, or a variable of its credentials is not set.
+/// - Parameter standIn: what stands for a variable that is not set, where nothing is to be asked for
+///   with it.
+/// - Throws: where it is no head of this version, or a variable of its headers is not set and has no
+///   stand-in.
 package func settings(
-  fromHead text: String, environment: [String: String]
+  fromHead text: String, environment: [String: String], standIn: String? = nil
 ) throws(ManifestFailure) -> JobSettings {
   let source = "the job's settings in the ledger"
   let problems = Problems()
@@ -133,7 +136,7 @@ package func settings(
   } catch {
     throw ManifestFailure(source: source, problems: [Problem(place: "", message: error.reason)])
   }
-  let result = SettingsReader(problems: problems, environment: environment)
+  let result = SettingsReader(problems: problems, environment: environment, standIn: standIn)
     .read(head, defaultName: "")
   guard problems.isEmpty else { throw problems.failure(of: source) }
   return result.settings

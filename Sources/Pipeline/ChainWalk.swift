@@ -31,8 +31,8 @@ struct WalkResult: Sendable {
 
   /// What a failure means for the copy that is still published.
   enum Withdrawal: Sendable {
-    /// It serves on.
-    case keeps
+    /// It serves on, until then at most: that is when to look again, if no earlier try is due.
+    case keeps(until: Timestamp)
     /// It is taken off the published names; the entry stays.
     case withdraws
   }
@@ -63,6 +63,10 @@ struct ChainWalk {
   let settings: JobSettings
   let options: RunOptions
   let item: ItemURL
+
+  var judge: EntryJudge {
+    EntryJudge(settings: settings, options: options, itemOrigin: item.origin)
+  }
 
   func walk(from first: Entry) async throws(RunStop) -> WalkResult {
     var result = WalkResult(end: .notStored)
@@ -101,46 +105,31 @@ struct ChainWalk {
     _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
   ) async throws(RunStop) -> Step {
     let now = worker.now
-    let cache = settings.cache(forHost: entry.url.host)
-    if let response = entry.response, !options.force, hasValidCopy(entry),
-      isFresh(
-        response, settings: cache, requestFields: requestFields(for: entry.url),
-        refreshAhead: options.refreshAhead, now: now)
-    {
-      result.freshUntil = min(
-        result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+    switch judge.verdict(on: entry, hasCopy: hasCopy(entry), at: now) {
+    case .fresh(let until):
+      result.freshUntil = min(result.freshUntil, until)
       if let target = entry.redirectTarget { return .redirect(target) }
-      if let original = entry.original {
-        return .end(
-          .bytes(.init(entry: entry, original: original, arrival: .fresh, previous: entry)))
-      }
-    }
-    if let failure = entry.failure, isCooling(failure, at: now) {
+      // What has a copy and no target has an original.
+      return .end(
+        .bytes(
+          .init(entry: entry, original: entry.original!, arrival: .fresh, previous: entry)))
+    case .cooling(let failure, let until):
       return .end(
         .cooling(
-          failure.failure, until: failure.nextTry, withdrawal(after: failure, of: entry, at: now)))
+          failure.failure, until: until,
+          judge.withdrawal(after: failure, of: entry, at: now)))
+    case .asks(_, let conditions):
+      return try await ask(entry, with: conditions, deadline: &deadline, into: &result)
     }
-    return try await ask(entry, deadline: &deadline, into: &result)
-  }
-
-  private func isCooling(_ failure: EntryFailure, at now: Timestamp) -> Bool {
-    guard !options.force, now < failure.nextTry else { return false }
-    return !options.retryFailed || failure.isServersWord
-  }
-
-  /// The field values that we send, for `Vary`.
-  private func requestFields(for url: ItemURL) -> HTTPFields {
-    Fetcher.requestFields(
-      settings: settings.network(forHost: url.host), sendsCredentials: url.origin == item.origin)
   }
 
   // MARK: Asking
 
   private func ask(
-    _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
+    _ entry: Entry, with validators: HTTPFields, deadline: inout Duration,
+    into result: inout WalkResult
   ) async throws(RunStop) -> Step {
-    var conditions = HTTPFields()
-    if let response = entry.response, hasValidCopy(entry) { conditions = validators(of: response) }
+    var conditions = validators
     while true {
       let reply: FetchedResponse
       do {
@@ -165,9 +154,9 @@ struct ChainWalk {
     case asksAgainWithoutConditions
   }
 
-  /// Whether the copy that is in force is there: a redirect's target, or an original whose file
-  /// stands. Only such a copy is fresh, and only for such a copy is a validator sent.
-  private func hasValidCopy(_ entry: Entry) -> Bool {
+  /// Whether what the entry's response brought is there: a redirect's target, or an original whose file
+  /// stands.
+  private func hasCopy(_ entry: Entry) -> Bool {
     if entry.redirectTarget != nil { return true }
     guard let original = entry.original else { return false }
     return worker.store.contains(original.digest, bytes: original.bytes)
@@ -226,12 +215,13 @@ struct ChainWalk {
   ) -> Judgement {
     let cache = settings.cache(forHost: entry.url.host)
     guard storability(of: response, settings: cache) == .storable else {
-      return .step(.end(purge(entry, because: nil, into: &result)))
+      return .step(.end(purge(entry, after: response, into: &result)))
     }
     var updated = entry
     updated.response = response
     updated.failure = nil
     updated.validatedAt = response.responseTime
+    updated.lastAnswer = .notModified
     result.freshUntil = min(
       result.freshUntil, freshness(of: response, settings: cache).freshUntil)
     guard let target = entry.redirectTarget else {
@@ -268,15 +258,20 @@ struct ChainWalk {
     let cache = settings.cache(forHost: entry.url.host)
     var updated = Entry(key: entry.key, url: entry.url)
     updated.validatedAt = reply.responseTime
-    if storability(of: head, request: request, settings: cache) == .storable {
+    updated.lastAnswer = .redirect
+    if case .forbidden(let reason) = storability(of: head, request: request, settings: cache) {
+      // Not kept, so it is asked at each run; what it leads to has a life of its own.
+      result.freshUntil = .distantPast
+      if reason.withdrawsOlderCopies, entry.original != nil {
+        result.changes.append(.purged(updated))
+        return .step(.redirect(target))
+      }
+    } else {
       let response = StoredResponse(head, request: request)
       updated.response = response
       updated.redirectTarget = target
       result.freshUntil = min(
         result.freshUntil, freshness(of: response, settings: cache).freshUntil)
-    } else {
-      // Not kept, so it is asked at each run; what it leads to has a life of its own.
-      result.freshUntil = .distantPast
     }
     result.changes.append(.stored(updated))
     return .step(.redirect(target))
@@ -300,7 +295,8 @@ struct ChainWalk {
               .httpStatus(reply.status), status: reply.status, head: head, of: entry, into: &result)
           ))
       }
-      return .step(.end(purge(entry, because: nil, into: &result)))
+      return .step(
+        .end(purge(entry, after: StoredResponse(head, request: request), into: &result)))
     }
     var updated = entry
     let response = StoredResponse(head, request: request)
@@ -310,8 +306,9 @@ struct ChainWalk {
     updated.validatedAt = reply.responseTime
     result.freshUntil = min(
       result.freshUntil, freshness(of: response, settings: cache).freshUntil)
-    if let original = entry.original, original.digest == body.digest, hasValidCopy(entry) {
+    if let original = entry.original, original.digest == body.digest, hasCopy(entry) {
       sink.file.discard()
+      updated.lastAnswer = .sameBytes
       return .step(
         .end(
           .bytes(
@@ -319,6 +316,7 @@ struct ChainWalk {
     }
     let original = Original(digest: body.digest, bytes: body.bytes, format: nil)
     updated.original = original
+    updated.lastAnswer = .newBytes
     return .step(
       .end(
         .bytes(
@@ -331,7 +329,7 @@ struct ChainWalk {
   /// The chain as a whole is at fault, none of its entries: each keeps what its server said.
   private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
     let nextTry = worker.now + settings.cache(forHost: item.host).negativeTTL
-    result.end = .failed(failure, nextTry: nextTry, .keeps)
+    result.end = .failed(failure, nextTry: nextTry, .keeps(until: .distantFuture))
     return result
   }
 
@@ -342,48 +340,39 @@ struct ChainWalk {
   ) -> WalkResult.End {
     let entryFailure = settings.cache(forHost: entry.url.host)
       .failure(failure, status: status, head: head, after: entry.failure, at: worker.now)
-    let missingSince = entry.failure.flatMap { $0.status == 404 ? $0.since : nil }
     let word = status.map {
-      HTTPCaching.withdrawal(
-        status: $0, missingSince: missingSince,
+      withdrawal(
+        status: $0, missingSince: entry.failure?.missingSince,
         settings: settings.cache(forHost: entry.url.host), now: worker.now)
-    }
-    if word == .purge {
-      _ = purge(entry, because: entryFailure, into: &result)
-      return .failed(failure, nextTry: entryFailure.nextTry, .withdraws)
     }
     var failed = entry
     failed.failure = entryFailure
-    result.changes.append(.stored(failed))
-    return .failed(
-      failure, nextTry: entryFailure.nextTry,
-      word == .withdraw
-        ? .withdraws : withdrawal(after: entryFailure, of: entry, at: worker.now))
+    switch word {
+    case .purge:
+      failed.response = nil
+      result.changes.append(.purged(failed))
+      return .failed(failure, nextTry: entryFailure.nextTry, .withdraws)
+    case .withdraw:
+      result.changes.append(.stored(failed))
+      return .failed(failure, nextTry: entryFailure.nextTry, .withdraws)
+    case .keep, nil:
+      result.changes.append(.stored(failed))
+      return .failed(
+        failure, nextTry: entryFailure.nextTry,
+        judge.withdrawal(after: entryFailure, of: entry, at: worker.now))
+    }
   }
 
+  /// - Parameter response: what forbids keeping it: its fields stay, so that `show` can tell why.
   private func purge(
-    _ entry: Entry, because failure: EntryFailure?, into result: inout WalkResult
+    _ entry: Entry, after response: StoredResponse, into result: inout WalkResult
   ) -> WalkResult.End {
     var stub = Entry(key: entry.key, url: entry.url)
-    stub.failure = failure
-    stub.validatedAt = failure == nil ? worker.now : entry.validatedAt
+    stub.response = response
+    stub.validatedAt = response.responseTime
+    stub.lastAnswer = .notStored
     result.changes.append(.purged(stub))
     return .notStored
-  }
-
-  /// Whether the copy still serves while its origin fails (RFC 5861 §4 and the job's grace).
-  ///
-  /// The grace counts from the end of its freshness or from the first failure, whichever is later:
-  /// a job that slept for weeks does not lose its pictures to the first hiccup.
-  private func withdrawal(
-    after failure: EntryFailure, of entry: Entry, at now: Timestamp
-  ) -> WalkResult.Withdrawal {
-    guard let response = entry.response else { return .keeps }
-    let freshness = freshness(of: response, settings: settings.cache(forHost: entry.url.host))
-    if settings.publish?.withdraw == .stale, !freshness.mayServeStale {
-      return now < freshness.freshUntil ? .keeps : .withdraws
-    }
-    return now < max(freshness.usableUntil, failure.since + freshness.grace) ? .keeps : .withdraws
   }
 }
 
@@ -403,11 +392,10 @@ extension CacheSettings {
       nextTry = notBefore
       isServersWord = true
     }
-    // A row of 404s is counted from its own first, so that one is enough to start it, not to end it.
-    let continues = before != nil && (before?.status == 404) == (status == 404)
     return EntryFailure(
       failure: failure, status: status, at: now, count: count, nextTry: nextTry,
-      isServersWord: isServersWord, since: continues ? before!.since : now)
+      isServersWord: isServersWord, since: before?.since ?? now,
+      missingSince: status == 404 ? before?.missingSince ?? now : nil)
   }
 }
 

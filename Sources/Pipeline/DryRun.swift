@@ -1,4 +1,3 @@
-import Fetching
 import HTTPCaching
 import Hashing
 import LedgerCore
@@ -64,12 +63,17 @@ package struct DryRun: Sendable {
     _ url: ItemURL, _ key: EntryKey, variants: [String]?
   ) async throws(RunStop) -> Plan {
     let settings = manifest.settings
+    let judge = EntryJudge(settings: settings, options: options, itemOrigin: url.origin)
     guard let ledger else { return .fetch }
     do {
       var next = try await ledger.entry(key)
       for _ in 0...settings.network(forHost: url.host).maxRedirects {
         guard let entry = next else { return .fetch }
-        guard isFresh(entry, itemOrigin: url.origin) else { return plan(asking: entry) }
+        switch judge.verdict(on: entry, at: now) {
+        case .fresh: break
+        case .cooling: return .cooling
+        case .asks(_, let conditions): return conditions.lines.isEmpty ? .fetch : .revalidate
+        }
         if let target = entry.redirectTarget {
           next = try await ledger.entry(EntryKey(target))
         } else if let original = entry.original {
@@ -84,28 +88,5 @@ package struct DryRun: Sendable {
       throw RunStop(error)
     }
     return .fetch
-  }
-
-  private func isFresh(_ entry: Entry, itemOrigin: ItemURL.Origin) -> Bool {
-    guard let response = entry.response, !options.force else { return false }
-    let host = entry.url.host
-    let sent = Fetcher.requestFields(
-      settings: manifest.settings.network(forHost: host),
-      sendsCredentials: entry.url.origin == itemOrigin)
-    return HTTPCaching.isFresh(
-      response, settings: manifest.settings.cache(forHost: host), requestFields: sent,
-      refreshAhead: options.refreshAhead, now: now)
-  }
-
-  private func plan(asking entry: Entry) -> Plan {
-    if let failure = entry.failure, !options.force, now < failure.nextTry,
-      !options.retryFailed || failure.isServersWord
-    {
-      return .cooling
-    }
-    guard let response = entry.response, entry.original != nil || entry.redirectTarget != nil,
-      !validators(of: response).lines.isEmpty
-    else { return .fetch }
-    return .revalidate
   }
 }

@@ -4,41 +4,6 @@ import LedgerCore
 import Manifests
 import Vocabulary
 
-/// All that is known of one URL, gathered for whoever asks why it is as it is.
-package struct EntryStory: Sendable {
-  /// How one job sees the entry: what the server said, under that job's settings.
-  package struct View: Sendable {
-    /// Nil: no job names the URL; the defaults are applied.
-    package var job: String?
-    /// Of the entry at the chain's end; nil without a response.
-    package var freshness: Freshness?
-    /// Of the whole chain: the least of its hops'.
-    package var freshUntil: Timestamp?
-    package var isFresh: Bool
-    package var settings: JobSettings
-  }
-
-  package enum State: String, Sendable {
-    case fresh, stale, failed, absent
-  }
-
-  package var url: ItemURL
-  /// The entry of the URL itself, then those its redirects lead to.
-  package var chain: [Entry]
-  /// One for each job, or one with the defaults.
-  package var views: [View]
-  package var items: [ItemView]
-  package var variants: [VariantRecord]
-  package var state: State
-  package var now: Timestamp
-
-  /// Where the chain ends.
-  package var last: Entry? { chain.last }
-
-  /// The failure nearest to the bytes.
-  package var failure: EntryFailure? { chain.last { $0.failure != nil }?.failure }
-}
-
 /// Looks up entries by URL or id.
 package struct EntryLookup: Sendable {
   private let ledger: any Ledger
@@ -61,16 +26,18 @@ package struct EntryLookup: Sendable {
       var views: [EntryStory.View] = []
       for job in Set(items.map(\.job)).sorted() {
         if let record = try await ledger.job(named: job) {
-          let settings = try settings(fromHead: record.settings, environment: environment)
-          views.append(view(chain, job: job, settings: settings, at: now))
+          // No request is made: whoever looks needs no credentials, only that there are some.
+          let settings = try settings(
+            fromHead: record.settings, environment: environment, standIn: "set at a run")
+          views.append(view(chain, of: url, job: job, settings: settings, at: now))
         }
       }
       if views.isEmpty {
-        views = [view(chain, job: nil, settings: JobSettings(name: "default"), at: now)]
+        let defaults = JobSettings(name: "default")
+        views = [view(chain, of: url, job: nil, settings: defaults, at: now)]
       }
       return EntryStory(
-        url: url, chain: chain, views: views, items: items, variants: variants,
-        state: state(chain, views), now: now)
+        url: url, chain: chain, views: views, items: items, variants: variants, now: now)
     } catch {
       throw RunStop(error)
     }
@@ -98,22 +65,30 @@ package struct EntryLookup: Sendable {
   }
 
   private func view(
-    _ chain: [Entry], job: String?, settings: JobSettings, at now: Timestamp
+    _ chain: [Entry], of url: ItemURL, job: String?, settings: JobSettings, at now: Timestamp
   ) -> EntryStory.View {
-    let freshnesses = chain.compactMap { entry in
-      entry.response.map { freshness(of: $0, settings: settings.cache(forHost: entry.url.host)) }
-    }
-    let freshUntil = freshnesses.map(\.freshUntil).min()
-    let isComplete = chain.last?.original != nil && chain.allSatisfy { $0.response != nil }
+    let judge = EntryJudge(settings: settings, options: RunOptions(), itemOrigin: url.origin)
     return EntryStory.View(
-      job: job, freshness: chain.last?.response == nil ? nil : freshnesses.last,
-      freshUntil: freshUntil, isFresh: isComplete && freshUntil.map { now < $0 } ?? false,
-      settings: settings)
+      job: job, settings: settings, hops: chain.map { judge.hop($0, at: now) })
   }
+}
 
-  private func state(_ chain: [Entry], _ views: [EntryStory.View]) -> EntryStory.State {
-    if chain.contains(where: { $0.failure != nil }) { return .failed }
-    if chain.last?.original == nil { return .absent }
-    return views.allSatisfy(\.isFresh) ? .fresh : .stale
+extension EntryJudge {
+  fileprivate func hop(_ entry: Entry, at now: Timestamp) -> EntryStory.Hop {
+    var hop = EntryStory.Hop(
+      entry: entry, decidingLines: HTTPFields(), verdict: verdict(on: entry, at: now))
+    if let response = entry.response, let freshness = freshness(of: entry) {
+      hop.freshness = freshness
+      hop.decidingLines = decidingLines(of: response, freshness: freshness)
+      hop.currentAge = freshness.age + (now - response.responseTime)
+      if settings.cache(forHost: entry.url.host).policy == .rfc9111 {
+        hop.mismatchedField = response.mismatchedField(with: requestFields(for: entry.url))
+      }
+    }
+    if let failure = entry.failure {
+      hop.nextTry = nextTry(failure, of: entry.url)
+      hop.servesUntil = servesUntil(failure, of: entry)
+    }
+    return hop
   }
 }

@@ -17,42 +17,55 @@ struct ItemRun {
   let board: RunBoard
   let claim: Claim
 
+  private var walker: ChainWalk {
+    ChainWalk(worker: worker, settings: settings, options: options, item: claim.entry.url)
+  }
+
+  /// A settlement with the files that it rests on.
+  private struct Result {
+    var settlement: Settlement
+    /// Nobody removes their objects while they live, which is until the ledger names them.
+    var staged: [StagedObject] = []
+  }
+
   func perform() async throws(RunStop) {
     let walk: WalkResult
     do {
-      walk = try await ChainWalk(
-        worker: worker, settings: settings, options: options, item: claim.entry.url
-      ).walk(from: claim.entry)
+      walk = try await walker.walk(from: claim.entry)
     } catch {
       board.gotBytes(host: claim.entry.url.host)
       throw error
     }
     board.add(walk.traffic)
     board.gotBytes(host: claim.entry.url.host)
-    let settlement = try await settlement(of: walk)
-    try await settle(settlement)
+    let result = try await result(of: walk)
+    try await settle(result.settlement)
+    withExtendedLifetime(result.staged) {}
   }
 
   // MARK: What the walk means
 
-  private func settlement(of walk: WalkResult) async throws(RunStop) -> Settlement {
+  private func result(of walk: WalkResult) async throws(RunStop) -> Result {
     switch walk.end {
     case .bytes(let bytes):
-      return try await settlement(of: bytes, walk: walk)
+      return try await result(of: bytes, walk: walk)
     case .notStored:
-      return settlement(walk) { item in
-        .init(
-          item: item.number, outcome: .notStored, state: .notStored, dueAt: worker.now,
-          publications: [])
-      }
+      return Result(
+        settlement: settlement(walk) { item in
+          .init(
+            item: item.number, outcome: .notStored, state: .notStored, dueAt: worker.now,
+            publications: [])
+        })
     case .failed(let failure, let nextTry, let withdrawal):
-      return settlement(walk) { item in
-        failed(item, .failed, failure, until: nextTry, withdrawal)
-      }
+      return Result(
+        settlement: settlement(walk) { item in
+          failed(item, .failed, failure, until: nextTry, withdrawal)
+        })
     case .cooling(let failure, let until, let withdrawal):
-      return settlement(walk) { item in
-        failed(item, .cooling, failure, until: until, withdrawal)
-      }
+      return Result(
+        settlement: settlement(walk) { item in
+          failed(item, .cooling, failure, until: until, withdrawal)
+        })
     }
   }
 
@@ -68,16 +81,20 @@ struct ItemRun {
     _ item: ClaimedItem, _ outcome: Outcome, _ failure: FailureRecord, until nextTry: Timestamp,
     _ withdrawal: WalkResult.Withdrawal
   ) -> ItemSettlement {
-    ItemSettlement(
-      item: item.number, outcome: outcome, state: .failed, dueAt: nextTry, failure: failure,
-      publications: withdrawal == .withdraws ? [] : nil)
+    var settlement = ItemSettlement(
+      item: item.number, outcome: outcome, state: .failed, dueAt: nextTry, failure: failure)
+    switch withdrawal {
+    case .withdraws: settlement.publications = []
+    case .keeps(let until): settlement.dueAt = min(nextTry, until)
+    }
+    return settlement
   }
 
   // MARK: Bytes
 
-  private func settlement(
+  private func result(
     of bytes: WalkResult.Bytes, walk: WalkResult
-  ) async throws(RunStop) -> Settlement {
+  ) async throws(RunStop) -> Result {
     let named = claim.items.map { settings.recipes(named: $0.variants) }
     var wanted: [RecipeKey: Recipe] = [:]
     for recipe in named.joined() { wanted[RecipeKey(recipe.recipe)] = recipe.recipe }
@@ -90,7 +107,8 @@ struct ItemRun {
     } catch {
       switch error {
       case .stop(let stop): throw stop
-      case .notAnImage(let failure): return notAnImage(failure, bytes, walk)
+      case .notAnImage(let failure):
+        return Result(settlement: notAnImage(failure, bytes, walk))
       }
     }
     do {
@@ -111,7 +129,7 @@ struct ItemRun {
     if entry != bytes.previous { settlement.entries.append(.stored(entry)) }
     settlement.variants = rendered.new
     settlement.objects = rendered.staged.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) }
-    return settlement
+    return Result(settlement: settlement, staged: rendered.staged)
   }
 
   private func settled(
@@ -171,8 +189,11 @@ struct ItemRun {
     var entry = bytes.previous
     entry.failure = cache.failure(
       failure, status: nil, head: nil, after: bytes.previous.failure, at: worker.now)
+    let withdrawal = walker.judge.withdrawal(
+      after: entry.failure!, of: bytes.previous, at: worker.now)
     var settlement = settlement(walk) { item in
-      failed(item, .failed, failure, until: entry.failure!.nextTry, .keeps)
+      failed(
+        item, .failed, failure, until: entry.failure!.nextTry, withdrawal)
     }
     settlement.entries.append(.stored(entry))
     return settlement
@@ -187,12 +208,14 @@ struct ItemRun {
     } catch {
       throw RunStop(error)
     }
-    // A lost lease means that another worker ends these items: they are counted as that one leaves
-    // them.
+    // A lost lease means that these items are claimed again, by another worker or by us: they are
+    // counted as that one leaves them.
     guard case .committed(let links, let counted) = result else { return }
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
       board.settled(item, settled)
     }
     board.noteRefused(try await worker.publish(links))
+    let purges = settlement.entries.contains { if case .purged = $0 { true } else { false } }
+    if purges { try await worker.removeUnused() }
   }
 }

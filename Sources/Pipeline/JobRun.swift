@@ -52,13 +52,22 @@ package struct JobRun: Sendable {
     return summary
   }
 
+  /// Clocks are set right by little all the time.
+  private static let clockTolerance: Duration = .seconds(60)
+
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
     let (job, removed) = try await Intake(manifest: manifest, ledger: worker.ledger)
       .read(reread: options.reread, at: now)
     board.noteRefused(try await worker.publish(removed))
     do {
-      board.expect(items: try await worker.ledger.job(named: settings.name)?.items ?? 0)
+      let record = try await worker.ledger.job(named: settings.name)
+      board.expect(items: record?.items ?? 0)
+      if let last = record?.lastActive, now + Self.clockTolerance < last {
+        // The clock went back: due times that it had reached would not come for long.
+        try await worker.ledger.makeAllDue()
+      }
       try await publishPending()
+      try await worker.removeUnused()
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {
       throw RunStop(error)

@@ -38,6 +38,26 @@ package struct Worker: Sendable {
 
   var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
 
+  /// Deletes the objects of purged entries that nothing refers to any more.
+  ///
+  /// An equal object may be committed by another worker at this moment, for an entry that the ledger
+  /// does not know of yet. So it is held first, then looked up in the ledger, and only then removed:
+  /// whoever has committed it and not settled keeps us from holding it, and whoever has settled it is in
+  /// the ledger by now.
+  func removeUnused() async throws(RunStop) {
+    do {
+      while case let digests = try await ledger.pendingRemovals(limit: 256), !digests.isEmpty {
+        let held = try await store.hold(digests)
+        let known = try await ledger.objectsKnown(among: held.digests)
+        try await store.remove(held, butNot: known)
+        // What could not be held is somebody's: it will be in the ledger, or an orphan.
+        try await ledger.confirmRemoval(digests)
+      }
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
   /// Makes and removes published names, then lets the ledger know which are as it wants them.
   ///
   /// - Returns: those that cannot be made, such as a name where another item's folder stands.

@@ -4,142 +4,62 @@ import LedgerCore
 import Pipeline
 import Vocabulary
 
-/// One URL's story: what its server said, why it is fresh or stale and until when, what it became.
+/// One URL's story: what its server said, why it is fresh or stale and until when, what it became, and
+/// what the next run will do.
+///
+/// The parts: `ShowReport+JSON` for scripts, `ShowReport+Freshness` and `ShowReport+NextRun` for the
+/// sentences.
 package struct ShowReport: Sendable {
-  private let story: EntryStory
+  let story: EntryStory
 
   package init(_ story: EntryStory) { self.story = story }
 
-  private var view: EntryStory.View { story.views[0] }
-
-  // MARK: For scripts
-
-  package var json: String {
-    let last = story.last
-    return JSONText.object([
-      ("url", .string("\(story.url)")),
-      ("state", .string(story.state.rawValue)),
-      ("response_time", .time(last?.response?.responseTime)),
-      ("fresh_until", .time(view.freshUntil)),
-      ("usable_until", .time(view.freshness?.usableUntil)),
-      ("decided_by", .string(view.freshness?.decidedBy.rawValue)),
-      ("etag", .string(last?.response?.fields["ETag"].first)),
-      ("last_modified", .string(last?.response?.fields["Last-Modified"].first)),
-      ("validated", .time(last?.validatedAt)),
-      ("redirects", .array(story.chain.dropFirst().map { .string("\($0.url)") })),
-      ("original", original),
-      ("variants", .array(story.variants.compactMap(variant))),
-      ("published", .array(published)),
-      ("last_error", lastError),
-      ("next_run", .string(nextRun(view))),
-      ("jobs", .array(story.views.filter { $0.job != nil }.map(job))),
-    ]).text
-  }
-
-  private var original: JSONText {
-    guard let original = story.last?.original else { return .null }
-    return .object([
-      ("sha256", .string("\(original.digest)")), ("bytes", .number(original.bytes)),
-      ("type", .string(original.format?.mediaType)), ("width", .number(original.width)),
-      ("height", .number(original.height)),
-    ])
-  }
-
-  private func variant(_ record: VariantRecord) -> JSONText? {
-    guard case .made(let made) = record.state else { return nil }
-    return .object([
-      ("name", .string(name(of: record.recipe))), ("recipe", .string("\(record.recipe)")),
-      ("sha256", .string("\(made.digest)")), ("bytes", .number(made.bytes)),
-      ("type", .string(made.format.mediaType)), ("width", .number(made.width)),
-      ("height", .number(made.height)),
-    ])
-  }
-
-  private var published: [JSONText] {
-    story.items.flatMap { item in
-      item.published.map {
-        .object([
-          ("job", .string(item.job)), ("id", .string(item.id.text)), ("path", .string($0.path)),
-        ])
-      }
-    }
-  }
-
-  private var lastError: JSONText {
-    guard let failure = story.failure else { return .null }
-    return .object([
-      ("code", .string(failure.failure.code)), ("message", .string(failure.failure.message)),
-      ("at", .time(failure.at)), ("next_try", .time(failure.nextTry)),
-    ])
-  }
-
-  private func job(_ view: EntryStory.View) -> JSONText {
-    .object([
-      ("job", .string(view.job)), ("fresh_until", .time(view.freshUntil)),
-      ("usable_until", .time(view.freshness?.usableUntil)),
-      ("decided_by", .string(view.freshness?.decidedBy.rawValue)),
-      ("next_run", .string(nextRun(view))),
-    ])
-  }
-
-  /// The name that a job gives to a recipe; nil where no job asks for it any more.
-  private func name(of recipe: RecipeKey) -> String? {
-    for view in story.views {
-      for named in view.settings.recipes(named: nil) where RecipeKey(named.recipe) == recipe {
-        return named.name
-      }
-    }
-    return nil
-  }
-
-  // MARK: For people
-
+  /// For people.
   package var lines: [String] {
     var lines = ["\(story.url): \(story.state.rawValue)"]
-    for hop in story.chain.dropFirst() { lines.append("  redirects to \(hop.url)") }
     lines += response
-    for view in story.views where view.freshness != nil { lines += freshness(view) }
-    if let failure = story.failure {
-      lines.append(
-        "  failed \(failure.at) (\(counted(failure.count, "time")) in a row): "
-          + "\(failure.failure.code): \(failure.failure.message)")
-      lines.append(
-        "    next try \(failure.nextTry)\(failure.isServersWord ? ", by the server's word" : "")")
-    }
+    lines += lastAnswer
+    lines += failure
     lines += files
-    for view in story.views {
-      lines.append("  \(view.job.map { "\($0): " } ?? "")next run: \(nextRun(view))")
-    }
+    for view in story.views { lines += self.lines(of: view) }
     return lines
   }
+
+  // MARK: What the server said
 
   private var response: [String] {
-    guard let entry = story.last, let response = entry.response else {
-      return ["  nothing is stored"]
+    guard let entry = story.last else { return ["  nothing is known of it"] }
+    var lines: [String] = []
+    for (hop, next) in zip(story.chain, story.chain.dropFirst()) {
+      lines.append("  \(hop.response.map { "\($0.status) " } ?? "")redirects to \(next.url)")
     }
-    var lines = ["  response \(response.status), received \(response.responseTime)"]
-    for name in ["Cache-Control", "Expires", "Date", "Age", "Last-Modified", "ETag", "Vary"] {
-      for value in response.fields[name] { lines.append("    \(name): \(value)") }
-    }
-    if let validated = entry.validatedAt, validated != response.responseTime {
-      lines.append("  last confirmed by the server \(validated)")
+    guard let response = entry.response else { return lines + ["  nothing is stored"] }
+    lines.append("  response \(response.status), received \(response.responseTime)")
+    let known = [
+      "Cache-Control", "Expires", "Date", "Age", "Last-Modified", "ETag", "Vary", "Pragma",
+    ]
+    for line in response.fields.lines
+    where known.contains(where: line.isNamed) || line.isTargeted {
+      lines.append("    \(line.name): \(line.value)")
     }
     return lines
   }
 
-  private func freshness(_ view: EntryStory.View) -> [String] {
-    guard let freshness = view.freshness, let until = view.freshUntil else { return [] }
-    let job = view.job.map { "\($0): " } ?? ""
-    var lines = [
-      "  \(job)lifetime \(DurationText.format(freshness.lifetime)) by \(freshness.decidedBy.rawValue)"
-        + (freshness.age > .zero ? ", age at receipt \(DurationText.format(freshness.age))" : "")
-    ]
-    if let clamp = freshness.clampedBy { lines.append("    clamped by cache.\(clamp.rawValue)") }
-    lines.append(
-      "    \(view.isFresh ? "fresh until" : "stale since") \(until), "
-        + "usable until \(freshness.usableUntil) while its origin fails")
-    return lines
+  private var lastAnswer: [String] {
+    guard let entry = story.last, let at = entry.validatedAt else { return [] }
+    let words = entry.lastAnswer.map { ": \($0.words)" } ?? ""
+    return ["  last answer \(at)\(words)"]
   }
+
+  private var failure: [String] {
+    guard let failure = story.failure else { return [] }
+    let row = failure.count > 1 ? ", \(failure.count) times in a row since \(failure.since)" : ""
+    return [
+      "  failed \(failure.at)\(row): \(failure.failure.code): \(failure.failure.message)"
+    ]
+  }
+
+  // MARK: What it became
 
   private var files: [String] {
     var lines: [String] = []
@@ -170,20 +90,43 @@ package struct ShowReport: Sendable {
     return "\(width)×\(height)"
   }
 
-  /// What will happen at the next run and why.
-  private func nextRun(_ view: EntryStory.View) -> String {
-    if let failure = story.failure, story.now < failure.nextTry, !view.isFresh {
-      return "no request before \(failure.nextTry): it is cooling after \(failure.failure.code)"
+  /// The name that a job gives to a recipe; nil where no job asks for it any more.
+  func name(of recipe: RecipeKey) -> String? {
+    for view in story.views {
+      for named in view.settings.recipes(named: nil) where RecipeKey(named.recipe) == recipe {
+        return named.name
+      }
     }
-    guard let last = story.last, let response = last.response, last.original != nil else {
-      return "downloads it: nothing is stored"
-    }
-    if view.isFresh, let until = view.freshUntil {
-      return "no request: it is fresh until \(until); after that, asks"
-        + (validators(of: response).lines.isEmpty ? " without validators" : " with validators")
-    }
-    let with = validators(of: response).lines.map(\.name).joined(separator: " and ")
-    return with.isEmpty
-      ? "downloads it: stale, and the server gave no validator" : "asks with \(with): it is stale"
+    return nil
   }
+
+  // MARK: What a job makes of it
+
+  private func lines(of view: EntryStory.View) -> [String] {
+    let name = view.job.map { "job \($0)" } ?? "no job names it; by the defaults"
+    var lines = ["  \(name):"]
+    for hop in view.hops {
+      if view.hops.count > 1 { lines.append("    \(hop.entry.url)") }
+      lines += FreshnessWords(hop, of: view, now: story.now).lines.map { "    \($0)" }
+    }
+    lines.append("    next run: \(NextRunWords(view, now: story.now).text)")
+    return lines
+  }
+}
+
+extension LastAnswer {
+  fileprivate var words: String {
+    switch self {
+    case .newBytes: "a new picture"
+    case .sameBytes: "the picture that is stored, sent again"
+    case .notModified: "304, the stored copy is still good"
+    case .redirect: "a redirect"
+    case .notStored: "what may not be stored; every older copy was removed"
+    }
+  }
+}
+
+extension HTTPFields.Line {
+  /// RFC 9213: `CDN-Cache-Control` and its kin.
+  fileprivate var isTargeted: Bool { name.lowercased().hasSuffix("-cache-control") }
 }

@@ -55,16 +55,20 @@ struct ObjectFolder: Sendable {
   }
 
   /// Gives a synced file its name. A whole object of that name stays what it is; the branch is not
-  /// synced.
+  /// synced. Until the staged file goes, the object is not removed.
   func name(_ staged: StagedObject) throws(StorageFailure) {
     let (file, digest) = (staged.file, staged.digest)
     let name = Self.name(of: digest)
+    // Before it can be found by its name; nobody else has the file yet, so this never waits.
+    try ObjectLock.share(file.descriptor, path: file.path)
     while linkat(file.folder.descriptor, file.name, folder.descriptor, name, 0) != 0 {
       switch errno {
       case EEXIST where contains(digest, bytes: staged.bytes):
+        guard let lock = try lockForUse(digest) else { continue }
+        file.keep(lock)
         // Its change time tells a collector of unused objects that somebody counts on it, and a web
         // server's validators are made of its modification time, which stays.
-        if tw_mark_used(folder.descriptor, name) != 0, errno == ENOENT { continue }
+        _ = tw_mark_used(folder.descriptor, name)
       case EEXIST:
         // Cut short by something outside: the good file takes its place.
         guard renameat(file.folder.descriptor, file.name, folder.descriptor, name) == 0 else {
@@ -81,13 +85,45 @@ struct ObjectFolder: Sendable {
     file.becomeCommitted()
   }
 
+  /// Waits for a removal that is under way.
+  /// - Returns: nil where the object has gone meanwhile.
+  private func lockForUse(_ digest: Digest) throws(StorageFailure) -> OwnedDescriptor? {
+    guard let object = try openIfThere(digest) else { return nil }
+    try ObjectLock.share(object.descriptor, path: path(of: digest))
+    return stands(object, as: digest) ? object : nil
+  }
+
+  /// - Returns: nil where the object has gone, or somebody counts on it.
+  func lockForRemoval(_ digest: Digest) throws(StorageFailure) -> OwnedDescriptor? {
+    guard let object = try openIfThere(digest),
+      try ObjectLock.takeAlone(object.descriptor, path: path(of: digest))
+    else { return nil }
+    return stands(object, as: digest) ? object : nil
+  }
+
+  private func openIfThere(_ digest: Digest) throws(StorageFailure) -> OwnedDescriptor? {
+    do throws(StorageFailure) {
+      return try open(digest)
+    } catch {
+      if case .missing = error { return nil }
+      throw error
+    }
+  }
+
+  /// Whether a name still stands for the file that was opened under it.
+  private func stands(_ object: OwnedDescriptor, as digest: Digest) -> Bool {
+    var opened = stat()
+    guard fstat(object.descriptor, &opened) == 0 else { return false }
+    return folder.status(of: Self.name(of: digest))?.isSameFile(as: opened) ?? false
+  }
+
   func syncBranch(_ branch: UInt8) throws(StorageFailure) {
     let (branch, code) = folder.subfolder(Self.name(ofBranch: branch))
     guard let branch else { throw StorageFailure(errno: code, "open", folder.path) }
     try branch.sync()
   }
 
-  /// A name that is not there is no error. Not synced: an object that is back after a power cut is an
+  /// To be called under `lockForRemoval`. A name that is not there is no error. Not synced: an object that is back after a power cut is an
   /// orphan, nothing worse.
   func remove(_ digest: Digest) throws(StorageFailure) {
     guard unlinkat(folder.descriptor, Self.name(of: digest), 0) == 0 || errno == ENOENT else {

@@ -1,7 +1,7 @@
 // Storage: objects/, tmp/ and public/ of a root.
 //
 // In:  files in tmp/ that somebody has written and hashed (`temporaryFile`, `digest`, `commit`), names
-//      for objects (`publish`), objects to forget (`remove`).
+//      for objects (`publish`), objects to forget (`hold`, `remove`).
 // Out: objects that are whole and durable when `commit` returns, descriptors to read them (`open`),
 //      names under public/ that are durable when `publish` returns.
 // Where: whatever waits for a disk runs on threads of this target, in groups that share their syncs:
@@ -98,7 +98,8 @@ package final class ObjectStore: Sendable {
     return (file.digest, file.bytes)
   }
 
-  /// Makes files into objects. When it returns, all of them are whole and durable; an object that was
+  /// Makes files into objects. When it returns, all of them are whole and durable, and nobody removes
+  /// them while the staged files live: keep those until the ledger names the objects. An object that was
   /// there before stays as it is. When it throws, some may have become objects: orphans, until somebody
   /// commits them again or they are collected.
   ///
@@ -122,12 +123,30 @@ package final class ObjectStore: Sendable {
 
   package func path(of digest: Digest) -> String { objects.path(of: digest) }
 
-  /// Deletes objects; names that are published for them stay. The ledger must not name them any more.
-  package func remove(_ digests: [Digest]) async throws(StorageFailure) {
+  /// Takes hold of those objects that no worker has committed and not yet settled. Until the result is
+  /// gone, a commit of the same bytes waits: keep it no longer than a look at the ledger takes.
+  package func hold(_ digests: [Digest]) async throws(StorageFailure) -> HeldObjects {
+    let objects = objects
+    return try await onThread(named: "store-hold") { () throws(StorageFailure) in
+      var held = HeldObjects()
+      for digest in digests {
+        if let lock = try objects.lockForRemoval(digest) { held.locks[digest] = lock }
+      }
+      return held
+    }
+  }
+
+  /// Deletes held objects; names that are published for them stay.
+  ///
+  /// - Parameter named: what the ledger names, looked up since they were held: it stays.
+  package func remove(
+    _ held: HeldObjects, butNot named: Set<Digest>
+  ) async throws(StorageFailure) {
     let objects = objects
     try await onThread(named: "store-remove") { () throws(StorageFailure) in
-      for digest in digests { try objects.remove(digest) }
+      for digest in held.digests where !named.contains(digest) { try objects.remove(digest) }
     }
+    withExtendedLifetime(held) {}
   }
 
   /// Makes, changes and removes names under `public/`, each atomically, in the order given. When it

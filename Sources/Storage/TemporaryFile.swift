@@ -14,6 +14,8 @@ package final class TemporaryFile: Sendable {
   let name: String
   private let home: TemporaryFolder
   private let fate = Mutex(Fate.undecided)
+  /// The object that took this file's place, with its lock.
+  private let lock = Mutex<OwnedDescriptor?>(nil)
 
   init(in home: TemporaryFolder) throws(StorageFailure) {
     self.home = home
@@ -57,6 +59,9 @@ package final class TemporaryFile: Sendable {
     }
     if isOurs { unlinkat(home.folder.descriptor, name, 0) }
   }
+
+  /// Holds the lock of an equal object as long as this file lives.
+  func keep(_ lock: OwnedDescriptor) { self.lock.withLock { $0 = lock } }
 
   /// The name in `tmp/` is no longer needed: the object has its own.
   func becomeCommitted() {

@@ -13,7 +13,17 @@ struct Scenario {
     "allow": ["127.0.0.0/8"], "backoff": ["initial": "10ms", "max": "20ms"],
   ]
 
+  /// Variables that runs get, besides those of the tests.
+  var environment: [String: String] = [:]
+
   var root: String { folder.path + "/root" }
+
+  /// Another job on the same root.
+  func beside(_ name: String) -> Scenario {
+    var other = self
+    other.name = name
+    return other
+  }
 
   /// Writes the manifest and says where.
   func manifest(_ items: [Any], name file: String? = nil) throws -> String {
@@ -34,7 +44,8 @@ struct Scenario {
 
   func start(_ manifest: String, _ options: [String] = []) throws -> ProgramRun {
     try ProgramRun(
-      "thumbworker", ["run", manifest, "--root", root, "--json"] + options, in: folder.path)
+      "thumbworker", ["run", manifest, "--root", root, "--json"] + options, in: folder.path,
+      environment: environment)
   }
 
   func show(_ subject: String) async throws -> [String: Any] {

@@ -1,12 +1,13 @@
 import Glibc
 import Hashing
 import LedgerCore
-import LedgerSQLite
 import Synchronization
 import TestSupport
 import Testing
 import Threading
 import Vocabulary
+
+@testable import LedgerSQLite
 
 @Suite struct `The ledger's file` {
   private let folder = LedgerFolder(isOnDisk: true)
@@ -74,7 +75,7 @@ import Vocabulary
     await (try await open()).close()
     try ForeignProgram(path).query("PRAGMA user_version = 99")
     let before = folder.contents("ledger.sqlite")
-    let newer = LedgerFailure.newer(path: path, version: 99, supported: 1)
+    let newer = LedgerFailure.newer(path: path, version: 99, supported: Schema.version)
     await #expect(throws: newer) { try await open() }
     await #expect(throws: newer) { try await LedgerSQLite.openReadOnly(path: path) }
     #expect(folder.contents("ledger.sqlite") == before)

@@ -38,5 +38,10 @@ final class ForeignProgram {
     }
   }
 
+  /// Any number of statements.
+  func execute(_ sql: String) throws(SQLError) {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error() }
+  }
+
   private func error() -> SQLError { SQLError(text: String(cString: sqlite3_errmsg(handle))) }
 }

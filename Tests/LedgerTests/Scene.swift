@@ -77,6 +77,15 @@ private struct Housed: Ledger {
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
     try await ledger.pendingLinks(limit: limit)
   }
+  func pendingRemovals(limit: Int) async throws(LedgerFailure) -> [Digest] {
+    try await ledger.pendingRemovals(limit: limit)
+  }
+  func objectsKnown(among digests: [Digest]) async throws(LedgerFailure) -> Set<Digest> {
+    try await ledger.objectsKnown(among: digests)
+  }
+  func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure) {
+    try await ledger.confirmRemoval(digests)
+  }
   func entry(_ key: EntryKey) async throws(LedgerFailure) -> Entry? { try await ledger.entry(key) }
   func variants(of original: Digest) async throws(LedgerFailure) -> [VariantRecord] {
     try await ledger.variants(of: original)

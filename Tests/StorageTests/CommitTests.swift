@@ -126,12 +126,56 @@ import Vocabulary
     #expect(one.temporaryFiles.isEmpty)
   }
 
-  @Test func `can be undone by removing`() async throws {
+}
+
+@Suite struct `A removal` {
+  @Test func `takes the objects that it holds, but not those that are named`() async throws {
     let fixture = try await StoreFixture()
     let digest = try await fixture.commit(someBytes(100, seed: 1))
-    try await fixture.store.remove([digest, sha256([1, 2, 3])])
+    let named = try await fixture.commit(someBytes(100, seed: 2))
+    let held = try await fixture.store.hold([digest, named, sha256([1, 2, 3])])
+    #expect(Set(held.digests) == [digest, named])
+    try await fixture.store.remove(held, butNot: [named])
     #expect(!fixture.store.contains(digest, bytes: 100))
     #expect(throws: StorageFailure.missing(digest)) { try fixture.store.open(digest) }
+    #expect(fixture.store.contains(named, bytes: 100))
+  }
+
+  /// Another process has found the object there and is about to name it in the ledger.
+  @Test(arguments: [false, true])
+  func `passes over what somebody has committed and still counts on`(isNew: Bool) async throws {
+    let fixture = try await StoreFixture()
+    let other = try await fixture.another()
+    let content = someBytes(100, seed: 1)
+    if !isNew { try await fixture.commit(content) }
+    let staged = try fixture.staged(content, of: other.store)
+    try await other.store.commit([staged])
+    #expect(try await fixture.store.hold([staged.digest]).digests == [])
+    withExtendedLifetime(staged) {}
+  }
+
+  @Test func `may take it when nobody counts on it any more`() async throws {
+    let fixture = try await StoreFixture()
+    let content = someBytes(100, seed: 1)
+    let digest = try await fixture.commit(content)
+    try await fixture.commit(content)
+    #expect(try await fixture.store.hold([digest]).digests == [digest])
+  }
+
+  @Test func `makes a commit of the same bytes wait, which then brings its own`() async throws {
+    let fixture = try await StoreFixture()
+    let other = try await fixture.another()
+    let content = someBytes(100, seed: 1)
+    let digest = try await fixture.commit(content)
+    let before = try #require(status(of: fixture.store.path(of: digest))).st_ino
+    let held = try await fixture.store.hold([digest])
+    async let commit = other.commit(content)
+    try await fixture.store.remove(held, butNot: [])
+    // The hold ends with its last use.
+    _ = consume held
+    _ = try await commit
+    #expect(bytes(of: fixture.store.path(of: digest)) == content)
+    #expect(before != 0 && fixture.temporaryFiles.isEmpty)
   }
 }
 

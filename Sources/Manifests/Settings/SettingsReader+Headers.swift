@@ -66,6 +66,8 @@ extension SettingsReader {
       case .variable(let name):
         if let value = environment[String(name)], !value.isEmpty {
           text += value
+        } else if let standIn {
+          text += standIn
         } else {
           problems.add(place, "the environment variable \(name) is not set or is empty")
           isComplete = false

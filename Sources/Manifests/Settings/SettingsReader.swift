@@ -5,6 +5,8 @@ struct SettingsReader {
   let problems: Problems
   /// Where `${NAME}` in headers comes from.
   let environment: [String: String]
+  /// Stands for a variable that is not set, where nothing is to be asked; nil: that is a problem.
+  var standIn: String?
 
   struct Result {
     var settings: JobSettings

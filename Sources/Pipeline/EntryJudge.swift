@@ -1,0 +1,125 @@
+import Fetching
+import HTTPCaching
+import LedgerCore
+import Vocabulary
+
+/// What a run does with an entry before anything is asked.
+package enum EntryVerdict: Sendable, Hashable {
+  /// Within its lifetime: no request.
+  case fresh(until: Timestamp)
+  /// It failed recently: no request.
+  case cooling(EntryFailure, until: Timestamp)
+  /// A request, with these conditions.
+  case asks(Reason, conditions: HTTPFields)
+
+  package enum Reason: Sendable, Hashable {
+    case nothingStored
+    /// A copy is known and not in its place: it is asked for as if it had never been there.
+    case copyMissing
+    /// `--force`.
+    case forced
+    case stale(FreshnessVerdict.Reason)
+  }
+}
+
+/// Judges entries under one job's settings: the walk acts on it, a plan counts it, `show` tells it.
+struct EntryJudge: Sendable {
+  let settings: JobSettings
+  let options: RunOptions
+  /// Credentials go to the item's own origin only.
+  let itemOrigin: ItemURL.Origin
+
+  /// - Parameter hasCopy: whether what the response brought is in its place: a redirect's target, an
+  ///   original's file. Only such a response is fresh, and only for such a one are validators sent.
+  func verdict(on entry: Entry, hasCopy: Bool, at now: Timestamp) -> EntryVerdict {
+    let reason = reasonToAsk(for: entry, hasCopy: hasCopy, at: now)
+    guard let reason else {
+      return .fresh(until: freshness(of: entry)?.freshUntil ?? now)
+    }
+    if let failure = entry.failure, isCooling(failure, of: entry.url, at: now) {
+      return .cooling(failure, until: nextTry(failure, of: entry.url))
+    }
+    let conditions = hasCopy ? entry.response.map { validators(of: $0) } : nil
+    return .asks(reason, conditions: conditions ?? HTTPFields())
+  }
+
+  /// As far as the ledger knows; the file itself is not looked for.
+  func verdict(on entry: Entry, at now: Timestamp) -> EntryVerdict {
+    verdict(
+      on: entry, hasCopy: entry.redirectTarget != nil || entry.original != nil, at: now)
+  }
+
+  func freshness(of entry: Entry) -> Freshness? {
+    entry.response.map {
+      HTTPCaching.freshness(of: $0, settings: settings.cache(forHost: entry.url.host))
+    }
+  }
+
+  /// The field values that a request would carry, for `Vary`.
+  func requestFields(for url: ItemURL) -> HTTPFields {
+    Fetcher.requestFields(
+      settings: settings.network(forHost: url.host), sendsCredentials: url.origin == itemOrigin)
+  }
+
+  /// Nil: it is fresh.
+  private func reasonToAsk(
+    for entry: Entry, hasCopy: Bool, at now: Timestamp
+  ) -> EntryVerdict.Reason? {
+    guard let response = entry.response else { return .nothingStored }
+    guard hasCopy else { return entry.original == nil ? .nothingStored : .copyMissing }
+    guard !options.force else { return .forced }
+    let verdict = FreshnessRules(settings.cache(forHost: entry.url.host)).judge(
+      response, requestFields: requestFields(for: entry.url), refreshAhead: options.refreshAhead,
+      now: now)
+    if case .stale(let reason) = verdict { return .stale(reason) }
+    return nil
+  }
+
+  // MARK: Failures
+
+  private func isCooling(_ failure: EntryFailure, of url: ItemURL, at now: Timestamp) -> Bool {
+    guard !options.force, now < nextTry(failure, of: url) else { return false }
+    return !options.retryFailed || failure.isServersWord
+  }
+
+  /// When it is tried again. The job's own `negativeTTL` counts, whichever job met the failure.
+  func nextTry(_ failure: EntryFailure, of url: ItemURL) -> Timestamp {
+    guard !failure.isServersWord, failure.status == 404 || failure.status == 410 else {
+      return failure.nextTry
+    }
+    return failure.at + settings.cache(forHost: url.host).negativeTTL
+  }
+
+  /// Whether the copy that is published is to go because of the failure: its origin has taken it back,
+  /// or has failed for longer than it may serve.
+  func withdrawal(
+    after failure: EntryFailure, of entry: Entry, at now: Timestamp
+  ) -> WalkResult.Withdrawal {
+    let end = servesUntil(failure, of: entry)
+    return isConfirmedMissing(failure, of: entry.url) || now >= end
+      ? .withdraws : .keeps(until: end)
+  }
+
+  /// Whether a second 404 has confirmed the first (see `HTTPCaching.withdrawal`).
+  private func isConfirmedMissing(_ failure: EntryFailure, of url: ItemURL) -> Bool {
+    guard let first = failure.missingSince, failure.at > first else { return false }
+    return HTTPCaching.withdrawal(
+      status: 404, missingSince: first, settings: settings.cache(forHost: url.host),
+      now: failure.at) != .keep
+  }
+
+  /// Until when the copy serves while its origin fails (RFC 5861 §4 and the job's grace).
+  ///
+  /// The grace counts from the end of its freshness or from the first failure, whichever is later: a
+  /// job that slept for weeks does not lose its pictures to the first hiccup. Of a redirect that may not
+  /// be kept nothing is known but the failure: what it led to has the job's grace as well.
+  func servesUntil(_ failure: EntryFailure, of entry: Entry) -> Timestamp {
+    let isStrict = settings.publish?.withdraw == .stale
+    guard let freshness = freshness(of: entry) else {
+      let grace = settings.cache(forHost: entry.url.host).staleIfError
+      return isStrict ? failure.since : failure.since + grace
+    }
+    if isStrict, !freshness.mayServeStale { return freshness.freshUntil }
+    return max(freshness.usableUntil, failure.since + freshness.grace)
+  }
+}

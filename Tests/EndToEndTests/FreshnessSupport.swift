@@ -1,0 +1,53 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// What a scripted origin says at the moment: changed between two runs.
+final class Script<Value: Sendable>: Sendable {
+  private let value: Mutex<Value>
+
+  init(_ value: Value) { self.value = Mutex(value) }
+
+  var now: Value {
+    get { value.withLock { $0 } }
+    set { value.withLock { $0 = newValue } }
+  }
+}
+
+extension Scenario {
+  /// `show URL|ID`, for people.
+  func told(_ subject: String) async throws -> String {
+    try await ProgramRun.thumbworker("show", subject, "--root", root, in: folder.path).output
+  }
+
+  /// How one job sees it, in `show --json`.
+  func view(_ subject: String, of job: String? = nil) async throws -> [String: Any] {
+    let jobs = try await show(subject)["jobs"] as? [[String: Any]] ?? []
+    return jobs.first { $0["job"] as? String == job ?? name } ?? [:]
+  }
+
+  /// The digests of all objects in the store.
+  var objects: Set<String> {
+    let folder = root + "/objects"
+    return Set(
+      StorageTemporaryFolder.names(in: folder).filter { $0.count == 2 }.flatMap { branch in
+        StorageTemporaryFolder.names(in: "\(folder)/\(branch)").map { branch + $0 }
+      })
+  }
+
+  func deleteObject(_ digest: String) {
+    StorageTemporaryFolder.delete("\(root)/objects/\(digest.prefix(2))/\(digest.dropFirst(2))")
+  }
+}
+
+/// The span between two of `show`'s times, in milliseconds.
+func milliseconds(from start: Any?, to end: Any?) -> Int? {
+  func parse(_ value: Any?) -> Date? {
+    guard let text = value as? String else { return nil }
+    let parser = ISO8601DateFormatter()
+    parser.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    return parser.date(from: text)
+  }
+  guard let start = parse(start), let end = parse(end) else { return nil }
+  return Int((end.timeIntervalSince(start) * 1000).rounded())
+}

@@ -1,0 +1,132 @@
+import DecoderPool
+import Fetching
+import HTTPTransfer
+import Hashing
+import LedgerCore
+import LedgerSQLite
+import Manifests
+import Pipeline
+import Storage
+import Synchronization
+import TestSupport
+import Threading
+import Vocabulary
+
+/// A wall clock that stands still until it is moved.
+final class ManualClock: Sendable {
+  private let milliseconds = Mutex<Int64>(1_800_000_000_000)
+
+  var now: Timestamp { Timestamp(milliseconds: milliseconds.withLock { $0 }) }
+  var wall: WallClock { WallClock { [self] in now.milliseconds } }
+
+  func advance(by duration: Duration) {
+    milliseconds.withLock { $0 += duration.wholeMilliseconds }
+  }
+}
+
+/// A whole worker with real stages, on a wall clock that a test moves.
+final class Workshop: Sendable {
+  let clock = ManualClock()
+  let worker: Worker
+  let root: RootLayout
+  private let folder = StorageTemporaryFolder()
+  private let engine = TransferEngine(connections: 4)
+
+  init() async throws {
+    root = RootLayout(root: folder.path + "/root")
+    try root.create()
+    let ledger = try await LedgerSQLite.open(path: root.ledger, clock: clock.wall, owner: "test")
+    worker = Worker(
+      ledger: ledger,
+      store: try await ObjectStore.open(root: root, storeID: try await ledger.storeID()),
+      fetcher: Fetcher(
+        engine: engine, sleeper: SystemSleeper(), clock: clock.wall, jitter: { 0 }),
+      decoders: try DecoderPool(
+        executable: ProgramRun.binaries + "/thumbdecoder", decoders: 1, memory: 1 << 30),
+      clock: clock.wall, sleeper: SystemSleeper())
+  }
+
+  deinit { engine.stop() }
+
+  /// Another worker's store on the same root.
+  func anotherStore() async throws -> ObjectStore {
+    try await ObjectStore.open(root: root, storeID: try await worker.ledger.storeID())
+  }
+
+  /// One run of a job with one item, `a`.
+  ///
+  /// - Parameter cache: the manifest's `cache`, as JSON text.
+  /// - Returns: the outcome that the item had.
+  func run(
+    _ url: String, cache: String = "{}", job: String = "job",
+    adjust: (inout RunOptions) -> Void = { _ in }
+  ) async throws -> Outcome? {
+    let file = ManifestTestFile(
+      """
+      {"version": 1, "name": "\(job)", "network": {"allow": ["127.0.0.0/8"], "attempts": 1},
+        "variants": [{"name": "thumb", "width": 16}], "cache": \(cache),
+        "items": [{"id": "a", "url": "\(url)"}]}
+      """)
+    var options = RunOptions()
+    adjust(&options)
+    let summary = await JobRun(
+      worker: worker, manifest: try ManifestFile.open(path: file.path, environment: [:]),
+      options: options, board: RunBoard()
+    ).run()
+    if let stop = summary.stoppedBy { throw stop }
+    return summary.outcomes.first { $0.value > 0 }?.key
+  }
+
+  /// What is known of a URL.
+  func entry(_ url: String) async throws -> Entry? {
+    try await worker.ledger.entry(EntryKey(try ItemURL(url)))
+  }
+
+  /// The item's published paths.
+  func published() async throws -> [String] {
+    try await worker.ledger.items(withID: "a").flatMap(\.published).map(\.path)
+  }
+
+  func story(_ url: String) async throws -> EntryStory {
+    try await EntryLookup(ledger: worker.ledger, environment: [:])
+      .story(of: try ItemURL(url), at: clock.now)
+  }
+}
+
+/// An origin of one picture that answers as it is told to.
+struct ScriptedOrigin: Sendable {
+  private final class Script: Sendable {
+    private struct Answer {
+      var status: Int
+      var fields: [(String, String)]
+    }
+
+    private let answer = Mutex(Answer(status: 200, fields: []))
+
+    func set(_ status: Int, _ fields: [(String, String)]) {
+      answer.withLock { $0 = Answer(status: status, fields: fields) }
+    }
+
+    var response: OriginResponse {
+      let (status, fields) = answer.withLock { ($0.status, $0.fields) }
+      return status == 200
+        ? .ok(ScriptedOrigin.picture, fields) : .status(status, [], fields)
+    }
+  }
+
+  static let picture = PlainPNG.bytes()
+
+  private let script: Script
+  let server: OriginServer
+  var url: String { server.url("/a") }
+  var asked: Int { server.requests.count }
+
+  init(_ status: Int = 200, _ fields: [(String, String)] = []) throws {
+    let script = Script()
+    script.set(status, fields)
+    self.script = script
+    server = try OriginServer.start { _ in script.response }
+  }
+
+  func says(_ status: Int = 200, _ fields: [(String, String)] = []) { script.set(status, fields) }
+}
