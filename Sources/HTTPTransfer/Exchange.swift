@@ -17,7 +17,7 @@ package struct ExchangeRequest: Sendable {
   /// Sent as they are, in this order; libcurl adds Host and `Accept-Encoding: identity`.
   package var fields: [HTTPFields.Line]
   package var guarding: AddressGuard
-  /// Name look-up, connection and TLS.
+  /// For the look-up of the name, and anew for connection and TLS.
   package var connectTimeout: Duration
   /// No byte for this long once connected.
   package var idleTimeout: Duration
@@ -64,7 +64,8 @@ package struct ExchangeReport: Sendable {
   /// Nil where no response's head came.
   package var status: Int?
   package var fields = HTTPFields()
-  /// From its arrival at the engine until it got its place on the transfer thread.
+  /// From its arrival at the engine until it got its place on the transfer thread, the look-up of its
+  /// name included.
   package var queued: Duration = .zero
   /// When the request left; nil where it did not.
   package var requestTime: Timestamp?

@@ -194,15 +194,6 @@ extension ResponseHead {
 extension NetworkAddress {
   fileprivate init?(_ target: UnsafeMutablePointer<curl_sockaddr>) {
     let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
-    let raw = UnsafeRawPointer(target) + offset
-    switch target.pointee.family {
-    case AF_INET:
-      let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr
-      self.init(bytes: withUnsafeBytes(of: address) { Array($0) })
-    case AF_INET6:
-      let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-      self.init(bytes: withUnsafeBytes(of: address) { Array($0) })
-    default: return nil
-    }
+    self.init((UnsafeRawPointer(target) + offset).assumingMemoryBound(to: sockaddr.self))
   }
 }

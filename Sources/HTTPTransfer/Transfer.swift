@@ -63,6 +63,7 @@ final class Transfer {
   var peerText: [CChar] = []
   var peer: NetworkAddress?
 
+  private var nameList: UnsafeMutablePointer<curl_slist>?
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var listedFields: [HTTPFields.Line] = []
   private var connectTimeout: Duration?
@@ -81,6 +82,7 @@ final class Transfer {
   deinit {
     curl_easy_cleanup(easy)
     curl_slist_free_all(fieldList)
+    curl_slist_free_all(nameList)
     errorText.deallocate()
   }
 
@@ -98,11 +100,8 @@ final class Transfer {
     set(CURLOPT_ACCEPT_ENCODING, "identity")  // and what comes encoded all the same is decoded
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_BUFFERSIZE, 256 << 10)
-    // A look-up that hangs must not hold up the thread when its exchange is given up.
-    set(CURLOPT_QUICK_EXIT, 1)
     if let file = loop.options.caFile { set(CURLOPT_CAINFO, file) }
     tw_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-    if let names = loop.fixedNames { tw_easy_set_pointer(easy, CURLOPT_RESOLVE, names) }
   }
 
   private func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
@@ -110,7 +109,10 @@ final class Transfer {
 
   // MARK: From one exchange to the next
 
-  func begin(_ exchange: Exchange, queued milliseconds: Int64) {
+  /// - Parameters:
+  ///   - milliseconds: that it has waited for its place.
+  ///   - names: what libcurl has to be told of them.
+  func begin(_ exchange: Exchange, queued milliseconds: Int64, names: [String]) {
     self.exchange = exchange
     report = ExchangeReport()
     report.queued = .milliseconds(milliseconds)
@@ -126,7 +128,15 @@ final class Transfer {
     }
     offerHTTP2(request.url.isSecure)
     listFields(request.fields)
+    if !names.isEmpty { tell(names) }
     prepare()
+  }
+
+  /// libcurl reads the list once, when the exchange begins.
+  private func tell(_ names: [String]) {
+    curl_slist_free_all(nameList)
+    nameList = names.reduce(nil) { curl_slist_append($0, $1) }
+    tw_easy_set_pointer(easy, CURLOPT_RESOLVE, nameList)
   }
 
   /// Over TLS, and then one connection for many streams, even if the first has to wait for its
