@@ -96,13 +96,8 @@ struct BodyFrame: Equatable {
   /// Whether the bytes on the wire are encoded.
   var isEncoded: Bool
 
-  enum Refusal: Error, Equatable {
-    case nonsense(String)
-    case encoding(String)
-  }
-
   /// - Parameter decodable: encodings that libcurl can undo.
-  init(_ lines: [HTTPFields.Line], decodable: Set<String>) throws(Refusal) {
+  init(_ lines: [HTTPFields.Line], decodable: Set<String>) throws(TransferFault) {
     var lengths: [Substring] = []
     var encodings: [String] = []
     var codings: [String] = []

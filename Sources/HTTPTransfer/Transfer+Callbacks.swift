@@ -107,26 +107,27 @@ extension Transfer {
     if let clock = exchange?.request.clock {
       report.responseTime = Timestamp(milliseconds: clock.milliseconds())
     }
-    guard head.hasWantedBody else {
+    let partial = head.status == 206 ? exchange?.request.partial : nil
+    guard head.hasWantedBody || partial != nil else {
       phase = .dropping
       return true
     }
     phase = .receiving
-    do throws(BodyFrame.Refusal) {
+    do throws(TransferFault) {
       let frame = try BodyFrame(head.lines, decodable: loop.decodableEncodings)
       declaredLength = frame.length
-      if let length = frame.length, let limit = exchange?.request.maxBytes, !frame.isEncoded,
-        length > limit
+      isEncoded = frame.isEncoded
+      if let partial {
+        try goOn(with: partial, frame)
+      } else if let length = frame.length, let limit = exchange?.request.maxBytes,
+        !frame.isEncoded, length > limit
       {
-        return fail(.tooLarge(limit: limit, declared: length))
+        throw .tooLarge(limit: limit, declared: length)
       }
+      return true
     } catch {
-      switch error {
-      case .nonsense(let why): return fail(.nonsense(why))
-      case .encoding(let name): return fail(.encoding(name))
-      }
+      return fail(error)
     }
-    return true
   }
 
   private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
@@ -141,6 +142,9 @@ extension Transfer {
     guard let request = exchange?.request else { return false }
     guard report.bodyBytes <= request.maxBytes else {
       return fail(.tooLarge(limit: request.maxBytes, declared: nil))
+    }
+    guard continued == nil || report.bodyBytes <= declaredLength! else {
+      return fail(.unusableRest("more bytes came than it had declared"))
     }
     do throws(FailureRecord) {
       let sink = try openSink()
@@ -173,6 +177,10 @@ extension Transfer {
   /// The body is whole.
   func sealBody() -> TransferFault? {
     guard phase == .receiving else { return nil }
+    if continued != nil, report.bodyBytes < declaredLength! {
+      return .truncated(
+        bytes: report.bodyBytes, declared: declaredLength, "its rest came without its end")
+    }
     do throws(FailureRecord) {
       let sink = try openSink()
       hasHashed = false
@@ -185,7 +193,7 @@ extension Transfer {
 }
 
 extension ResponseHead {
-  /// Successes that carry what was asked for. A 206 was not asked for, 204 and 205 have no body.
+  /// Successes that carry the whole. 204 and 205 have no body.
   var hasWantedBody: Bool {
     (200..<300).contains(status) && status != 204 && status != 205 && status != 206
   }

@@ -46,7 +46,9 @@ extension Transfer {
       return .nonsense("its encoded body is broken (\(words(of: result)))")
     default:
       if head.isComplete {
-        return .truncated(bytes: wireBytes, declared: declaredLength, words(of: result))
+        let before = continued?.bytes ?? 0
+        return .truncated(
+          bytes: before + wireBytes, declared: declaredLength, words(of: result))
       }
       return blockedFault ?? .connection(words(of: result))
     }

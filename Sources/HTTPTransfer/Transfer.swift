@@ -42,8 +42,11 @@ final class Transfer {
   var head = ResponseHead()
   var report = ExchangeReport()
   var declaredLength: Int?
+  var isEncoded = false
+  /// What was there before, once a 206 that fits has come.
+  var continued: PartialBody?
   var sink: (any BodySink)?
-  let hash = SHA256()
+  var hash = SHA256()
   var hasHashed = false
 
   // On the loop's clock, in milliseconds.
@@ -165,6 +168,8 @@ final class Transfer {
     verdict = nil
     head.reset()
     declaredLength = nil
+    isEncoded = false
+    continued = nil
     sink = nil
     refused = nil
     hasOpenedSocket = false
@@ -197,10 +202,12 @@ final class Transfer {
       report.status = head.status
       report.fields = HTTPFields(head.lines)
     }
+    report.partial = partial(after: fault)
     report.bytesIn = wireBytes + headBytes
     defer {
       report = ExchangeReport()
       sink = nil
+      continued = nil
       exchange = nil
     }
     return report
