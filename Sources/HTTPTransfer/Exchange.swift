@@ -15,7 +15,7 @@ package protocol BodySink: AnyObject, Sendable {
 /// One GET as it goes out, with its limits.
 package struct ExchangeRequest: Sendable {
   package var url: ItemURL
-  /// Sent as they are, in this order; libcurl adds Host and `Accept-Encoding: identity`.
+  /// Sent as they are, in this order; the transfer adds Host and `Accept-Encoding: identity`.
   package var fields: [HTTPFields.Line]
   package var guarding: AddressGuard
   /// For the look-up of the name, and anew for connection and TLS.

@@ -62,7 +62,7 @@ package final class PartialBody: @unchecked Sendable {
     guard fields.singleton(validator.name) == validator.value else {
       throw .unusableRest("its \(validator.name) is another")
     }
-    guard !frame.isEncoded else { throw .unusableRest("it is encoded") }
+    guard frame.coding == nil else { throw .unusableRest("it is encoded") }
     guard frame.length == nil || frame.length == range.total - bytes else {
       throw .unusableRest("its length contradicts its range")
     }

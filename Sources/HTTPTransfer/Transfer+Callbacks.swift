@@ -110,17 +110,19 @@ extension Transfer {
     let partial = head.status == 206 ? exchange?.request.partial : nil
     guard head.hasWantedBody || partial != nil else {
       phase = .dropping
+      // Its first bytes say what it is.
+      decoder = (try? BodyFrame(head.lines))?.coding?.decoder()
       return true
     }
     phase = .receiving
     do throws(TransferFault) {
-      let frame = try BodyFrame(head.lines, decodable: loop.decodableEncodings)
+      let frame = try BodyFrame(head.lines)
       declaredLength = frame.length
-      isEncoded = frame.isEncoded
+      decoder = frame.coding?.decoder()
       if let partial {
         try goOn(with: partial, frame)
       } else if let length = frame.length, let limit = exchange?.request.maxBytes,
-        !frame.isEncoded, length > limit
+        frame.coding == nil, length > limit
       {
         throw .tooLarge(limit: limit, declared: length)
       }
@@ -132,13 +134,19 @@ extension Transfer {
 
   private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     lastByteAt = loop.now
-    keepFirst(of: piece)
-    report.bodyBytes += piece.count
-    guard phase == .receiving else {
-      if report.bodyBytes <= Self.droppedBytesLimit { return true }
-      verdict = .enough
-      return false
+    guard phase == .receiving else { return drop(piece) }
+    guard let decoder else { return take(piece) }
+    switch decoder.decode(piece, { take($0) }) {
+    case .goesOn: return true
+    case .stopped: return false
+    case .broken: return fail(.nonsense("its encoded body is broken"))
     }
+  }
+
+  /// - Parameter bytes: decoded.
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    keepFirst(of: bytes)
+    report.bodyBytes += bytes.count
     guard let request = exchange?.request else { return false }
     guard report.bodyBytes <= request.maxBytes else {
       return fail(.tooLarge(limit: request.maxBytes, declared: nil))
@@ -148,13 +156,31 @@ extension Transfer {
     }
     do throws(FailureRecord) {
       let sink = try openSink()
-      hash.update(piece)
+      hash.update(bytes)
       hasHashed = true
-      try sink.write(piece)
+      try sink.write(bytes)
       return true
     } catch {
       return fail(.sink(error))
     }
+  }
+
+  private func drop(_ piece: UnsafeRawBufferPointer) -> Bool {
+    report.bodyBytes += piece.count
+    if report.firstBytes.count < Self.keptFirstBytes {
+      if let decoder {
+        _ = decoder.decode(piece) { bytes in
+          keepFirst(of: bytes)
+          return false
+        }
+        self.decoder = nil
+      } else {
+        keepFirst(of: piece)
+      }
+    }
+    if report.bodyBytes <= Self.droppedBytesLimit { return true }
+    verdict = .enough
+    return false
   }
 
   private func openSink() throws(FailureRecord) -> any BodySink {
@@ -180,6 +206,10 @@ extension Transfer {
     if continued != nil, report.bodyBytes < declaredLength! {
       return .truncated(
         bytes: report.bodyBytes, declared: declaredLength, "its rest came without its end")
+    }
+    if let decoder, !decoder.isAtEnd {
+      return .truncated(
+        bytes: wireBytes, declared: declaredLength, "its encoded body has no end")
     }
     do throws(FailureRecord) {
       let sink = try openSink()

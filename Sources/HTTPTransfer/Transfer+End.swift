@@ -42,8 +42,6 @@ extension Transfer {
     case CURLE_OPERATION_TIMEDOUT: return connectTimeoutFault
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
       return .nonsense(words(of: result))
-    case CURLE_BAD_CONTENT_ENCODING:
-      return .nonsense("its encoded body is broken (\(words(of: result)))")
     default:
       if head.isComplete {
         let before = continued?.bytes ?? 0

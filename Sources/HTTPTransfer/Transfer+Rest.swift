@@ -27,7 +27,7 @@ extension Transfer {
     case .truncated, .timeout(.idle): break
     default: return nil
     }
-    guard phase == .receiving, !isEncoded, let sink, report.bodyBytes >= PartialBody.minBytes,
+    guard phase == .receiving, decoder == nil, let sink, report.bodyBytes >= PartialBody.minBytes,
       report.bodyBytes < declaredLength ?? .max
     else { return nil }
     let fields = continued?.fields ?? report.fields

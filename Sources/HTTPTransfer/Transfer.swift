@@ -42,7 +42,8 @@ final class Transfer {
   var head = ResponseHead()
   var report = ExchangeReport()
   var declaredLength: Int?
-  var isEncoded = false
+  /// Of a body that comes encoded all the same.
+  var decoder: (any ContentDecoder)?
   /// What was there before, once a 206 that fits has come.
   var continued: PartialBody?
   var sink: (any BodySink)?
@@ -100,7 +101,6 @@ final class Transfer {
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
-    set(CURLOPT_ACCEPT_ENCODING, "identity")  // and what comes encoded all the same is decoded
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_BUFFERSIZE, 256 << 10)
     if let file = loop.options.caFile { set(CURLOPT_CAINFO, file) }
@@ -168,7 +168,7 @@ final class Transfer {
     verdict = nil
     head.reset()
     declaredLength = nil
-    isEncoded = false
+    decoder = nil
     continued = nil
     sink = nil
     refused = nil
@@ -186,6 +186,9 @@ final class Transfer {
     guard fields != listedFields || fieldList == nil else { return }
     curl_slist_free_all(fieldList)
     fieldList = nil
+    if !fields.contains(where: { $0.isNamed("Accept-Encoding") }) {
+      fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity")
+    }
     for field in fields {
       // libcurl's spelling of a field with an empty value.
       let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"

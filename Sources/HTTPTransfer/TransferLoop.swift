@@ -13,7 +13,6 @@ final class TransferLoop {
   var sockets = SocketSet()
   /// On the clock of deadlines; one reading for a turn of the loop.
   private(set) var now: Int64
-  let decodableEncodings: Set<String>
 
   private var names: NameTable
   private var turn = 0
@@ -37,7 +36,6 @@ final class TransferLoop {
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))  // counted, and safe on any thread
     multi = curl_multi_init()!
     names = NameTable(fixed: options.fixedNames)
-    decodableEncodings = Self.encodings()
   }
 
   static func of(_ pointer: UnsafeMutableRawPointer?) -> TransferLoop {
@@ -315,15 +313,6 @@ final class TransferLoop {
     event.events = EPOLLIN.rawValue
     event.data.fd = inbox.bell
     epoll_ctl(sockets.epoll, EPOLL_CTL_ADD, inbox.bell, &event)
-  }
-
-  private static func encodings() -> Set<String> {
-    let features = curl_version_info(CURLVERSION_FIRST).pointee.features
-    var names: Set<String> = []
-    if features & CURL_VERSION_LIBZ != 0 { names.formUnion(["gzip", "x-gzip", "deflate"]) }
-    if features & CURL_VERSION_BROTLI != 0 { names.insert("br") }
-    if features & CURL_VERSION_ZSTD != 0 { names.insert("zstd") }
-    return names
   }
 
   static func monotonicMilliseconds() -> Int64 {
