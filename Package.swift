@@ -42,6 +42,7 @@ let package = Package(
   targets: [
     // C: each imported by exactly one Swift target
     shim("CCrypto", pkgConfig: "libcrypto"),
+    shim("CCoding"),
     shim("CCurl", pkgConfig: "libcurl"),
     shim("CSQLite", pkgConfig: "sqlite3"),
     shim("CSeccomp", pkgConfig: "libseccomp"),
@@ -62,7 +63,8 @@ let package = Package(
     module("Hashing", ["CCrypto", "Vocabulary"]),
     module("DecoderWire", ["CUnix", "Vocabulary"]),
     module("LedgerCore", ["HTTPCaching", "Vocabulary"]),
-    module("HTTPTransfer", ["CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
+    module(
+      "HTTPTransfer", ["CCoding", "CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
 
     // stages
     module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),

@@ -50,6 +50,7 @@ package final class Fetcher: Sendable {
     var effort = FetchEffort()
     let limit = request.deadline ?? sleeper.now + request.settings.timeout
     var former: Ended?
+    var partial: PartialBody?
     while true {
       let ticket: HostGate.Ticket
       switch await turn(request, &effort) {
@@ -59,9 +60,12 @@ package final class Fetcher: Sendable {
         return try postponed(request.url, refusal, former, effort).get()
       }
       let left = limit + effort.waited - sleeper.now
-      let report = await attempt(request, fields, within: left)
+      let report = await attempt(request, fields, continuing: partial, within: left)
       effort.count(report)
-      let verdict = judge(report, request, fields, effort, limit: limit + effort.waited)
+      let verdict = judge(
+        report, continuing: partial, request, fields, effort, limit: limit + effort.waited)
+      // It holds until the server says anything else.
+      partial = report.partial ?? (report.status == nil ? partial : nil)
       // After a hold that the response may have brought.
       gates.leave(
         request.url.host, ticket,
@@ -90,17 +94,22 @@ package final class Fetcher: Sendable {
   }
 
   private func attempt(
-    _ request: FetchRequest, _ fields: RequestFields, within left: Duration
+    _ request: FetchRequest, _ fields: RequestFields, continuing partial: PartialBody?,
+    within left: Duration
   ) async -> ExchangeReport {
     let settings = request.settings
     let outOfTime = TransferFault.timeout(.whole(settings.timeout))
     guard left > .zero else { return ExchangeReport(unstarted: outOfTime) }
-    var report = await engine.perform(
-      ExchangeRequest(
-        url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
-        connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
-        timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
-        clock: clock, makeSink: request.makeSink))
+    var exchange = ExchangeRequest(
+      url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
+      connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
+      timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
+      clock: clock, makeSink: request.makeSink)
+    if let partial {
+      exchange.fields += partial.requestFields
+      exchange.partial = partial
+    }
+    var report = await engine.perform(exchange)
     // What was left of it means nothing to the user, who has set the whole.
     if case .timeout(.whole) = report.fault { report.fault = outOfTime }
     return report
@@ -118,13 +127,19 @@ package final class Fetcher: Sendable {
   }
 
   private func judge(
-    _ report: ExchangeReport, _ request: FetchRequest, _ fields: RequestFields,
-    _ effort: FetchEffort, limit: Duration
+    _ report: ExchangeReport, continuing partial: PartialBody?, _ request: FetchRequest,
+    _ fields: RequestFields, _ effort: FetchEffort, limit: Duration
   ) -> Verdict {
     let isLast = effort.attempts >= request.settings.attempts
     guard let fault = report.fault else {
+      var response = FetchedResponse(report, fields, effort: effort)
+      if let partial, response.status == 206, response.body != nil {
+        response.status = 200
+        response.fields = partial.fields.completed(by: response.fields)
+      }
+      let asksForWhole = partial != nil && response.body == nil && response.status != 304
       return judge(
-        FetchedResponse(report, fields, effort: effort), of: request.url.host, isLast: isLast)
+        response, of: request.url.host, isLast: isLast, asksForWhole: asksForWhole)
     }
     let failure = FetchFailure(fault, of: request.url, report: report, effort: effort)
     let isOver = isLast || !RetryTable.isRetriedWithinRun(fault) || sleeper.now >= limit
@@ -132,9 +147,9 @@ package final class Fetcher: Sendable {
   }
 
   private func judge(
-    _ response: FetchedResponse, of host: String, isLast: Bool
+    _ response: FetchedResponse, of host: String, isLast: Bool, asksForWhole: Bool
   ) -> Verdict {
-    guard RetryTable.retriedStatuses.contains(response.status) else {
+    guard RetryTable.retriedStatuses.contains(response.status) || asksForWhole else {
       return .over(.success(response))
     }
     let now = Timestamp(milliseconds: clock.milliseconds())

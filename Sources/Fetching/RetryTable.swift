@@ -11,12 +11,18 @@ import Vocabulary
 /// | what the sink threw (`disk-full`) | no | as it says |
 /// | 408, 425, 429, 500, 502, 503, 504 | yes | the caller decides by the response |
 /// | any other status | no | the caller decides by the response |
+/// | any other status but 304 where the rest of a body was asked for | yes, the whole | |
+///
+/// Where a body broke off (`truncated`, `timeout` of silence) after 256 KiB or more and has a strong
+/// validator, the next attempt asks for its rest.
 package enum RetryTable {
   package static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
   static func isRetriedWithinRun(_ fault: TransferFault) -> Bool {
     switch fault {
-    case .nameLookup, .connection, .handshake, .timeout(.connect), .timeout(.idle), .truncated: true
+    case .nameLookup, .connection, .handshake, .timeout(.connect), .timeout(.idle), .truncated,
+      .unusableRest:
+      true
     case .timeout(.whole), .certificate, .nonsense, .blocked, .tooLarge, .encoding, .sink,
       .cancelled:
       false
@@ -25,7 +31,8 @@ package enum RetryTable {
 
   static func disposition(of fault: TransferFault) -> Disposition {
     switch fault {
-    case .nameLookup, .connection, .handshake, .timeout, .truncated, .certificate, .nonsense,
+    case .nameLookup, .connection, .handshake, .timeout, .truncated, .unusableRest, .certificate,
+      .nonsense,
       .cancelled:
       .retry(notBefore: nil)
     case .blocked, .tooLarge, .encoding: .giveUp

@@ -95,16 +95,10 @@ struct ResponseHead {
 struct BodyFrame: Equatable {
   /// Content-Length, where it counts.
   var length: Int?
-  /// Whether the bytes on the wire are encoded.
-  var isEncoded: Bool
+  /// How the bytes on the wire are encoded; nil: not at all.
+  var coding: ContentCoding?
 
-  enum Refusal: Error, Equatable {
-    case nonsense(String)
-    case encoding(String)
-  }
-
-  /// - Parameter decodable: encodings that libcurl can undo.
-  init(_ lines: [HTTPFields.Line], decodable: Set<String>) throws(Refusal) {
+  init(_ lines: [HTTPFields.Line]) throws(TransferFault) {
     var lengths: [Substring] = []
     var encodings: [String] = []
     var codings: [String] = []
@@ -127,10 +121,11 @@ struct BodyFrame: Equatable {
       throw .nonsense("it declares the lengths \(lengths.joined(separator: " and "))")
     }
     encodings.removeAll { $0 == "identity" || $0 == "none" }
-    guard encodings.count <= 1, encodings.allSatisfy(decodable.contains) else {
+    let coding = encodings.first.flatMap { ContentCoding(name: $0) }
+    guard encodings.isEmpty || encodings.count == 1 && coding != nil else {
       throw .encoding(encodings.joined(separator: ", "))
     }
-    isEncoded = !encodings.isEmpty
+    self.coding = coding
     // RFC 9112 §6.3: a transfer coding overrides the length.
     length = codings.isEmpty ? lengths.first.flatMap { Int($0) } : nil
   }
