@@ -15,32 +15,39 @@ final class Resizer {
   /// The window's rows, top to bottom.
   private let window: UnsafeMutableBufferPointer<UnsafePointer<UInt8>?>
   private let between: UnsafeMutableBufferPointer<Int16>
-  private let resized: UnsafeMutableBufferPointer<UInt8>
   private var received = 0
   private var emitted = 0
-  /// Gets each row of the result, top to bottom; lent for the call.
-  private let emit: (UnsafeBufferPointer<UInt8>) -> Void
+  private var result: Result
+
+  /// Where the rows of the result go, top to bottom.
+  private enum Result {
+    /// One below the other.
+    case memory(UnsafeMutablePointer<UInt8>)
+    /// By way of a row's room.
+    case next(Resizer, UnsafeMutableBufferPointer<UInt8>)
+  }
 
   /// Above this factor the weights' bits would not do: it is done in two steps, as levels are made
   /// from levels.
   private static let maxFactor = 32
 
-  /// - Parameter bands: 1 to 4.
+  /// - Parameters:
+  ///   - bands: 1 to 4.
+  ///   - memory: room for the result, without gaps between its rows.
   init(
     from source: PixelSize, to target: PixelSize, bands: Int, loops: ResampleLoops = .best,
-    emit: @escaping (UnsafeBufferPointer<UInt8>) -> Void
+    into memory: UnsafeMutablePointer<UInt8>
   ) {
     self.source = source
     self.bands = bands
     self.loops = loops
     let step = Self.step(from: source, to: target)
+    self.target = step
     if step == target {
-      self.target = target
-      self.emit = emit
+      result = .memory(memory)
     } else {
-      let rest = Resizer(from: step, to: target, bands: bands, loops: loops, emit: emit)
-      self.target = step
-      self.emit = { rest.take($0) }
+      let next = Resizer(from: step, to: target, bands: bands, loops: loops, into: memory)
+      result = .next(next, .allocate(capacity: step.width * bands))
     }
     vertical = LanczosAxis(from: source.height, to: step.height, tapsMultipleOf: 2)
     horizontal = LanczosAxis(from: source.width, to: step.width, tapsMultipleOf: 4)
@@ -53,15 +60,13 @@ final class Resizer {
     between = .allocate(
       capacity: (source.width + horizontal.taps) * bands + ResampleLoops.blockSlack)
     between.initialize(repeating: 0)
-    resized = .allocate(capacity: step.width * bands)
-    resized.initialize(repeating: 0)
   }
 
   deinit {
     ring.deallocate()
     window.deallocate()
     between.deallocate()
-    resized.deallocate()
+    if case .next(_, let row) = result { row.deallocate() }
   }
 
   /// Where an axis shrinks by too much, a power of two times its target, so that what is left is a
@@ -100,8 +105,14 @@ final class Resizer {
         window.baseAddress!, weights: weights.baseAddress! + emitted * vertical.taps,
         taps: vertical.taps, count: source.width * bands, out: between.baseAddress!)
     }
-    loops.row(between.baseAddress!, axis: horizontal, bands: bands, out: resized.baseAddress!)
     emitted += 1
-    emit(UnsafeBufferPointer(resized))
+    switch result {
+    case .memory(let place):
+      loops.row(between.baseAddress!, axis: horizontal, bands: bands, out: place)
+      result = .memory(place + target.width * bands)
+    case .next(let next, let row):
+      loops.row(between.baseAddress!, axis: horizontal, bands: bands, out: row.baseAddress!)
+      next.take(UnsafeBufferPointer(row))
+    }
   }
 }

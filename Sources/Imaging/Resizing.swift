@@ -22,27 +22,21 @@ extension Picture {
     var takers: [(UnsafeBufferPointer<UInt8>) -> Void] = []
     for size in sizes {
       let picture = try blank(of: size)
-      let writer = RowWriter(picture)
       pictures.append(picture)
-      if size == self.size {
-        takers.append(writer.append)
-      } else {
-        let resizer = Resizer(from: self.size, to: size, bands: bands, emit: writer.append)
-        takers.append(resizer.take)
-      }
-    }
-    guard multipliesAlpha else {
-      try forEachRow { row in for take in takers { take(row) } }
-      return ResizedPictures(pictures: pictures, isOpaque: true)
+      let memory = picture.pixels.baseAddress!.assumingMemoryBound(to: UInt8.self)
+      takers.append(
+        size == self.size
+          ? RowWriter(memory).take
+          : Resizer(from: self.size, to: size, bands: bands, into: memory).take)
     }
     var isOpaque = true
-    let multiplied = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: size.width * bands)
-    defer { multiplied.deallocate() }
-    try forEachRow { row in
-      multiplied.baseAddress!.update(from: row.baseAddress!, count: row.count)
-      let isRowOpaque = Alpha.premultiply(UnsafeMutableRawBufferPointer(multiplied), bands: bands)
-      isOpaque = isOpaque && isRowOpaque
-      for take in takers { take(UnsafeBufferPointer(multiplied)) }
+    try forEachRow(mayChange: multipliesAlpha) { row in
+      if multipliesAlpha {
+        let pixels = UnsafeMutableRawBufferPointer(row)
+        let isRowOpaque = Alpha.premultiply(pixels, bands: bands)
+        isOpaque = isOpaque && isRowOpaque
+      }
+      for take in takers { take(UnsafeBufferPointer(row)) }
     }
     return ResizedPictures(pictures: pictures, isOpaque: isOpaque)
   }
@@ -52,21 +46,24 @@ extension Picture {
 
   /// Computes the picture from top to bottom on this thread.
   ///
-  /// - Parameter body: is lent each row.
+  /// - Parameters:
+  ///   - mayChange: whether `body` changes the rows.
+  ///   - body: is lent each row.
   private func forEachRow(
-    _ body: (UnsafeBufferPointer<UInt8>) -> Void
+    mayChange: Bool, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void
   ) throws(VipsFailure) {
-    guard let region = vips_region_new(image) else { throw VipsFailure.take() }
-    defer { g_object_unref(region) }
+    let isThere = image.pointee.dtype == VIPS_IMAGE_SETBUF && !mayChange
+    let strip = isThere ? nil : try Strip(blank(of: PixelSize(size.width, Self.stripHeight)))
+    let row = size.width * bands
     for top in stride(from: 0, to: size.height, by: Self.stripHeight) {
       let height = min(Self.stripHeight, size.height - top)
-      var strip = VipsRect(
-        left: 0, top: gint(top), width: gint(size.width), height: gint(height))
-      guard vips_region_prepare(region, &strip) == 0 else { throw VipsFailure.take() }
-      for y in 0..<height {
-        let row = tw_vips_row(region, gint(top + y))
-        body(UnsafeBufferPointer(start: row, count: size.width * bands))
+      let rows: UnsafeMutablePointer<UInt8>
+      if let strip {
+        rows = try strip.read(self, top: top, height: height)
+      } else {
+        rows = pixels.baseAddress!.assumingMemoryBound(to: UInt8.self) + top * row
       }
+      for y in 0..<height { body(UnsafeMutableBufferPointer(start: rows + y * row, count: row)) }
     }
   }
 
@@ -85,17 +82,47 @@ extension Picture {
   }
 }
 
-/// Writes a picture's rows from the top.
-private final class RowWriter {
+/// Memory of ours that libvips computes rows into: its own would be filled with zeros for each strip.
+private final class Strip {
   private let picture: Picture
-  private var place: UnsafeMutablePointer<UInt8>
+  private let room: UnsafeMutablePointer<VipsRegion>
+  private var source: UnsafeMutablePointer<VipsRegion>?
 
-  init(_ picture: Picture) {
+  init(_ picture: Picture) throws(VipsFailure) {
     self.picture = picture
-    place = picture.pixels.baseAddress!.assumingMemoryBound(to: UInt8.self)
+    guard let room = vips_region_new(picture.image) else { throw VipsFailure.take() }
+    self.room = room
+    var all = VipsRect(
+      left: 0, top: 0, width: picture.image.pointee.Xsize, height: picture.image.pointee.Ysize)
+    guard vips_region_image(room, &all) == 0 else { throw VipsFailure.take() }
   }
 
-  func append(_ row: UnsafeBufferPointer<UInt8>) {
+  deinit {
+    if let source { g_object_unref(source) }
+    g_object_unref(room)
+  }
+
+  /// - Parameter from: the same picture each time.
+  /// - Returns: the rows, without gaps between them; lent until the next call.
+  func read(
+    _ from: Picture, top: Int, height: Int
+  ) throws(VipsFailure) -> UnsafeMutablePointer<UInt8> {
+    guard let region = source ?? vips_region_new(from.image) else { throw VipsFailure.take() }
+    source = region
+    var rows = VipsRect(
+      left: 0, top: gint(top), width: gint(from.size.width), height: gint(height))
+    guard vips_region_prepare_to(region, room, &rows, 0, 0) == 0 else { throw VipsFailure.take() }
+    return picture.pixels.baseAddress!.assumingMemoryBound(to: UInt8.self)
+  }
+}
+
+/// Writes a picture's rows from the top.
+private final class RowWriter {
+  private var place: UnsafeMutablePointer<UInt8>
+
+  init(_ memory: UnsafeMutablePointer<UInt8>) { place = memory }
+
+  func take(_ row: UnsafeBufferPointer<UInt8>) {
     place.update(from: row.baseAddress!, count: row.count)
     place += row.count
   }

@@ -26,15 +26,18 @@ private struct Bytes: Equatable, CustomStringConvertible {
   }
 
   func resized(to target: PixelSize, _ loops: ResampleLoops) -> Bytes {
-    var values: [UInt8] = []
-    let resizer = Resizer(from: size, to: target, bands: bands, loops: loops) { values += $0 }
     let stride = size.width * bands
-    self.values.withUnsafeBufferPointer { all in
-      for y in 0..<size.height {
-        resizer.take(UnsafeBufferPointer(rebasing: all[y * stride..<(y + 1) * stride]))
+    let resized = [UInt8](unsafeUninitializedCapacity: target.pixels * bands) { memory, count in
+      count = target.pixels * bands
+      let resizer = Resizer(
+        from: size, to: target, bands: bands, loops: loops, into: memory.baseAddress!)
+      values.withUnsafeBufferPointer { all in
+        for y in 0..<size.height {
+          resizer.take(UnsafeBufferPointer(rebasing: all[y * stride..<(y + 1) * stride]))
+        }
       }
     }
-    return Bytes(target, bands: bands, values: values)
+    return Bytes(target, bands: bands, values: resized)
   }
 
   /// The same integers, one sum after the other, without rings, blocks or pairs.

@@ -122,7 +122,10 @@ TW_AVX2 __attribute__((always_inline)) static inline void tw_resample_row_of_ban
     const tw_half_shorts narrow = __builtin_ia32_packssdw128(sum, zero);
     typedef int8_t tw_half_bytes __attribute__((vector_size(16)));
     const tw_half_bytes bytes = (tw_half_bytes)__builtin_ia32_packuswb128(narrow, narrow);
-    memcpy(out, &bytes, (width - i) * bands >= 4 ? 4 : bands);
+    if (__builtin_expect((width - i) * bands >= 4, 1))
+      memcpy(out, &bytes, 4);
+    else
+      for (int b = 0; b < bands; b++) out[b] = (uint8_t)bytes[b];
   }
 }
 
