@@ -7,8 +7,9 @@ struct DecoderLaunch: Sendable {
   let executable: String
   /// Bytes that it may take beyond its libraries.
   let memory: Int
-  /// For starting libvips and warming it up.
-  var readyWithin: Duration = .seconds(30)
+  /// For starting libvips and warming it up: a fraction of a second, on a machine that is not at its
+  /// limit. One that is would rather wait than end its run.
+  var readyWithin: Duration = .seconds(120)
 
   /// A decoder's own: libvips, its threads and its codecs' tables once they are warm.
   private static let ownMemory = 48 << 20
