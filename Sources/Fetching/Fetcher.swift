@@ -48,18 +48,24 @@ package final class Fetcher: Sendable {
     guard request.settings.proxy == nil else { throw .proxyUnsupported(request.url) }
     let fields = try requestFields.fields(for: request)
     var effort = FetchEffort()
-    let limit = request.deadline ?? sleeper.now + request.settings.timeout
+    var deadline = request.deadline
     var former: Ended?
     var partial: PartialBody?
     while true {
       let ticket: HostGate.Ticket
-      switch await turn(request, &effort) {
+      let turn = await gates.enter(
+        request.url.host, parallel: request.settings.perHost,
+        spacing: request.settings.startSpacing)
+      effort.waited += turn.waited
+      switch turn.admission {
       case .started(let given): ticket = given
       case .cancelled: throw .cancelled(request.url, effort: effort)
       case .postponed(let refusal):
         return try postponed(request.url, refusal, former, effort).get()
       }
-      let left = limit + effort.waited - sleeper.now
+      let limit = deadline ?? turn.now - turn.waited + request.settings.timeout
+      deadline = limit
+      let left = limit + effort.waited - turn.now
       let report = await attempt(request, fields, continuing: partial, within: left)
       effort.count(report)
       let verdict = judge(
@@ -81,17 +87,6 @@ package final class Fetcher: Sendable {
   }
 
   // MARK: One attempt
-
-  private func turn(
-    _ request: FetchRequest, _ effort: inout FetchEffort
-  ) async -> HostGates.Admission {
-    let start = sleeper.now
-    let admission = await gates.enter(
-      request.url.host, parallel: request.settings.perHost,
-      spacing: request.settings.startSpacing)
-    effort.waited += sleeper.now - start
-    return admission
-  }
 
   private func attempt(
     _ request: FetchRequest, _ fields: RequestFields, continuing partial: PartialBody?,
@@ -149,7 +144,7 @@ package final class Fetcher: Sendable {
   private func judge(
     _ response: FetchedResponse, of host: String, isLast: Bool, asksForWhole: Bool
   ) -> Verdict {
-    guard RetryTable.retriedStatuses.contains(response.status) || asksForWhole else {
+    guard RetryTable.isRetriedWithinRun(status: response.status) || asksForWhole else {
       return .over(.success(response))
     }
     let now = Timestamp(milliseconds: clock.milliseconds())

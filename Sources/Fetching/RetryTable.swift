@@ -16,7 +16,12 @@ import Vocabulary
 /// Where a body broke off (`truncated`, `timeout` of silence) after 256 KiB or more and has a strong
 /// validator, the next attempt asks for its rest.
 package enum RetryTable {
-  package static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+  static func isRetriedWithinRun(status: Int) -> Bool {
+    switch status {
+    case 408, 425, 429, 500, 502, 503, 504: true
+    default: false
+    }
+  }
 
   static func isRetriedWithinRun(_ fault: TransferFault) -> Bool {
     switch fault {
@@ -42,7 +47,7 @@ package enum RetryTable {
 
   /// Whether a later run may fare better with this status.
   static func disposition(ofStatus status: Int, notBefore: Timestamp?) -> Disposition {
-    if notBefore != nil || retriedStatuses.contains(status) || status >= 500 {
+    if notBefore != nil || isRetriedWithinRun(status: status) || status >= 500 {
       return .retry(notBefore: notBefore)
     }
     // A 404 may be a picture that is not there yet, a 403 a ban that ends: the cool-down decides.

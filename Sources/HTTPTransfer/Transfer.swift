@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import HTTPCaching
 import Hashing
 import Vocabulary
@@ -37,6 +38,8 @@ final class Transfer {
   unowned let loop: TransferLoop
 
   var exchange: Exchange?
+  /// Among the loop's active ones.
+  var place = 0
   var phase = Phase.connecting
   var verdict: Verdict?
   var head = ResponseHead()
@@ -122,9 +125,7 @@ final class Transfer {
     startedAt = loop.now
     setOwnConnection(false)
     let request = exchange.request
-    set(CURLOPT_URL, request.url.unredactedText)
-    // The parser's own idea of the path never reaches the wire.
-    set(CURLOPT_REQUEST_TARGET, String(request.url.target))
+    setURL(request.url)
     if request.connectTimeout != connectTimeout {
       connectTimeout = request.connectTimeout
       set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))
@@ -140,6 +141,15 @@ final class Transfer {
     curl_slist_free_all(nameList)
     nameList = names.reduce(nil) { curl_slist_append($0, $1) }
     tw_easy_set_pointer(easy, CURLOPT_RESOLVE, nameList)
+  }
+
+  private func setURL(_ url: ItemURL) {
+    url.unredactedText.withCString { text in
+      tw_easy_set_text(easy, CURLOPT_URL, text)
+      // The parser's own idea of the path never reaches the wire. Path and query are the text's end.
+      let authority = text + (url.isSecure ? "https://" : "http://").utf8.count
+      tw_easy_set_text(easy, CURLOPT_REQUEST_TARGET, strchr(authority, CInt(UInt8(ascii: "/"))))
+    }
   }
 
   /// Over TLS, and then one connection for many streams, even if the first has to wait for its

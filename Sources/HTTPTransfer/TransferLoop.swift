@@ -19,7 +19,8 @@ final class TransferLoop {
   private var isStopping = false
   /// In order of arrival, until a place is free.
   private var waiting = ExchangeQueue()
-  private var active: [ObjectIdentifier: Transfer] = [:]
+  /// Each knows its place.
+  private var active: [Transfer] = []
   private var idle: [Transfer] = []
   /// When libcurl wants to be called without an event, on the system's monotonic clock.
   private var timerAt: Int64?
@@ -170,7 +171,8 @@ final class TransferLoop {
 
   private func start(_ exchange: Exchange, arrivedAt: Int64) {
     let transfer = idle.popLast() ?? Transfer(loop: self)
-    active[ObjectIdentifier(exchange)] = transfer
+    transfer.place = active.count
+    active.append(transfer)
     transfer.begin(
       exchange, queued: now - arrivedAt,
       names: names.directives(for: exchange.request.url, turn: turn))
@@ -214,13 +216,17 @@ final class TransferLoop {
   }
 
   private func retire(_ transfer: Transfer, _ exchange: Exchange, _ report: ExchangeReport) {
-    active[ObjectIdentifier(exchange)] = nil
+    let last = active.removeLast()
+    if last !== transfer {
+      last.place = transfer.place
+      active[transfer.place] = last
+    }
     idle.append(transfer)
     exchange.end(report)
   }
 
   private func cancel(_ exchange: Exchange) {
-    if let transfer = active[ObjectIdentifier(exchange)] {
+    if let transfer = active.first(where: { $0.exchange === exchange }) {
       abort(transfer, .cancelled)
     } else if waiting.remove(exchange) || names.remove(exchange) {
       exchange.end(ExchangeReport(unstarted: .cancelled))
@@ -234,7 +240,7 @@ final class TransferLoop {
     }
     guard now >= nextDeadline else { return }
     nextDeadline = .max
-    for transfer in Array(active.values) {
+    for transfer in active {
       if now >= transfer.deadline, let fault = transfer.overdueFault() {
         abort(transfer, fault)
       } else {
@@ -251,7 +257,7 @@ final class TransferLoop {
 
   private func endEverything() {
     for message in inbox.close() { read(message) }
-    for transfer in Array(active.values) { abort(transfer, .cancelled) }
+    for transfer in active { abort(transfer, .cancelled) }
     while let (exchange, _) = waiting.removeFirst() {
       exchange.end(ExchangeReport(unstarted: .cancelled))
     }
