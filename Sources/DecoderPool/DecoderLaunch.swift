@@ -19,9 +19,11 @@ struct DecoderLaunch: Sendable {
     memory = max(share - Self.ownMemory, 64 << 20)
   }
 
-  /// Everything that it inherits. One malloc arena: more would only fragment.
+  /// Everything that it inherits. One malloc arena: more would only fragment. One thread of libraries
+  /// that bring their own pool: the next core has the next decoder.
   private static let environment = [
     "LC_ALL=C", "MALLOC_ARENA_MAX=1", "G_SLICE=always-malloc", "VIPS_CONCURRENCY=1",
+    "OMP_NUM_THREADS=1",
     "SWIFT_BACKTRACE=enable=no",
   ]
 
