@@ -93,7 +93,7 @@ extension FetchFailure {
         "tls", "\(url): the certificate is not trusted: \(detail)",
         "the host's owner has to renew or correct its certificate"
       )
-    case .timeout(let limit): timeoutWords(limit, url)
+    case .timeout(let limit): timeoutWords(fault, limit, url)
     case .truncated(let bytes, let declared, let detail):
       (
         "truncated",
@@ -123,21 +123,23 @@ extension FetchFailure {
     }
   }
 
-  private static func timeoutWords(_ limit: TransferFault.Limit, _ url: ItemURL) -> Words {
+  private static func timeoutWords(
+    _ fault: TransferFault, _ limit: TransferFault.Limit, _ url: ItemURL
+  ) -> Words {
     switch limit {
-    case .connect(let duration):
+    case .connect:
       (
-        "timeout", "\(url): no connection within \(DurationText.format(duration))",
+        "timeout", "\(url): \(fault.reason)",
         "raise network.connectTimeout if the host is slow; the item is tried again later"
       )
-    case .idle(let duration):
+    case .idle:
       (
-        "timeout", "\(url) sent no byte for \(DurationText.format(duration))",
+        "timeout", "\(url) sent \(fault.reason)",
         "raise network.idleTimeout if the host is slow; the item is tried again later"
       )
-    case .whole(let duration):
+    case .whole:
       (
-        "timeout", "\(url) was not done within \(DurationText.format(duration))",
+        "timeout", "\(url) was \(fault.reason)",
         "raise network.timeout if the image is large or the host is slow"
       )
     }
@@ -161,15 +163,42 @@ extension FetchFailure {
       hint: "remove network.proxy", .stopRun)
   }
 
-  /// Nothing was sent, since the host has asked to be left alone for longer than a run waits.
+  /// Nothing was sent, since the host is left alone for longer than a run waits.
+  ///
+  /// - Parameter reason: why it could not be reached; nil where it has asked for that itself.
   static func postponed(
-    _ url: ItemURL, until: Timestamp, effort: FetchEffort
+    _ url: ItemURL, until: Timestamp, unreachable reason: String?, effort: FetchEffort
   ) -> FetchFailure {
+    let words =
+      reason.map { "\(url.host) could not be reached (\($0)) and is left alone until" }
+      ?? "\(url.host) wants no requests before"
     var failure = FetchFailure(
-      "postponed", "\(url) was not asked: \(url.host) wants no requests before \(until)",
-      hint: "nothing to do: the item is due again at that time", .retry(notBefore: until))
+      "postponed", "\(url) was not asked: \(words) \(until)",
+      hint: reason == nil
+        ? "nothing to do: the item is due again at that time"
+        : "the host may be down or unreachable from here; the item is due again at that time",
+      .retry(notBefore: until))
     failure.effort = effort
     return failure
+  }
+}
+
+extension TransferFault {
+  /// In a few words that name no URL.
+  var reason: String {
+    switch self {
+    case .timeout(.connect(let limit)): "no connection within \(DurationText.format(limit))"
+    case .timeout(.idle(let limit)): "no byte for \(DurationText.format(limit))"
+    case .timeout(.whole(let limit)): "not done within \(DurationText.format(limit))"
+    case .connection(let detail), .nameLookup(let detail), .handshake(let detail),
+      .certificate(let detail), .truncated(_, _, let detail), .nonsense(let detail):
+      detail
+    case .blocked(let address, let kind): "\(address) is a \(kind) address"
+    case .tooLarge: "too many bytes"
+    case .encoding(let name): "encoded as \"\(name)\""
+    case .sink(let record): record.message
+    case .cancelled: "given up"
+    }
   }
 }
 

@@ -13,8 +13,9 @@ package struct FetchRequest: Sendable {
   package var sendsCredentials: Bool
   /// Of the whole chain of redirects, on the sleeper's clock; nil: `settings.timeout` from now.
   ///
-  /// Time spent waiting for the host's turn, for its Retry-After or for a backoff does not count: it is
-  /// added, and told as `waited`, so that the next hop's deadline can be moved as well.
+  /// Time spent waiting for the host's turn, for its Retry-After, for a backoff or for a place in the
+  /// engine does not count: it is added, and told as `waited`, so that the next hop's deadline can be
+  /// moved as well.
   package var deadline: Duration?
   /// Called on the transfer thread, for each attempt anew, at the first body byte of a 200 or another
   /// 2xx but 204, 205 and 206; at its end where such a body is empty. Keep it short.
@@ -67,7 +68,7 @@ package struct FetchEffort: Sendable, Hashable {
   package var requests = 0
   /// Received on the wire after TLS, heads included.
   package var bytesIn = 0
-  /// Spent waiting for the host's turn, for Retry-After and for backoff.
+  /// Spent waiting for the host's turn, for Retry-After, for backoff and for a place in the engine.
   package var waited: Duration = .zero
 
   package init() {}

@@ -1,14 +1,17 @@
 // Fetching: what to ask, and when.
 //
-//   FetchRequest ──► Fetcher ──► HostGates: the host's turn (perHost, ratePerHost, Retry-After)
-//                       │            └─ HostGate decides, one plain value per host
+//   FetchRequest ──► Fetcher ──► HostGates: the host's turn
+//                       │            └─ HostGate decides, one plain value per host: ratePerHost,
+//                       │               Retry-After, AdaptiveLimit (perHost), HostBreaker
 //                       ├──► TransferEngine: one attempt
+//                       │            ├─ HostSign: what its end says of the host
 //                       │            └─ RetryTable: over, or again after Backoff or Retry-After
 //   FetchedResponse ◄───┘
 //   or FetchFailure: code, sentence, hint, disposition, what was seen
 //
 // One hop of a chain: redirects are the caller's. Runs in the caller's task; blocks no thread.
-// Between two attempts of one URL there is always the end of the first.
+// Between two attempts of one URL there is always the end of the first. What is learnt of hosts goes
+// out and comes in as HostStanding.
 
 import HTTPCaching
 import HTTPTransfer
@@ -18,10 +21,10 @@ import Vocabulary
 /// Fetches single hops with attempts, backoff and manners.
 package final class Fetcher: Sendable {
   private let engine: TransferEngine
-  private let gates: HostGates
+  let gates: HostGates
   private let requestFields = RequestFieldsCache()
   private let sleeper: any Sleeper
-  private let clock: WallClock
+  let clock: WallClock
   private let jitter: @Sendable () -> Double
 
   /// - Parameter jitter: 0 up to 1, asked once for each backoff.
@@ -46,58 +49,72 @@ package final class Fetcher: Sendable {
     let fields = try requestFields.fields(for: request)
     var effort = FetchEffort()
     let limit = request.deadline ?? sleeper.now + request.settings.timeout
+    var former: Ended?
     while true {
-      try await waitForTurn(request, &effort)
-      let report = await attempt(request, fields, within: limit + effort.waited)
+      let ticket: HostGate.Ticket
+      switch await turn(request, &effort) {
+      case .started(let given): ticket = given
+      case .cancelled: throw .cancelled(request.url, effort: effort)
+      case .postponed(let refusal):
+        return try postponed(request.url, refusal, former, effort).get()
+      }
+      let left = limit + effort.waited - sleeper.now
+      let report = await attempt(request, fields, within: left)
       effort.count(report)
       let verdict = judge(report, request, fields, effort, limit: limit + effort.waited)
-      gates.leave(request.url.host)  // after a hold that the response may have brought
+      // After a hold that the response may have brought.
+      gates.leave(
+        request.url.host, ticket,
+        HostSign(report, hadItsTime: left >= request.settings.timeout))
       switch verdict {
-      case .answer(let response): return response
-      case .failure(let failure): throw failure
-      case .againAfterHold: break  // the gate makes everybody wait
-      case .againAfterBackoff: try await backOff(request, &effort)
+      case .over(let ended): return try ended.get()
+      case .againAfterHold(let ended): former = ended  // the gate makes everybody wait
+      case .againAfterBackoff(let ended):
+        former = ended
+        try await backOff(request, &effort)
       }
     }
   }
 
   // MARK: One attempt
 
-  private func waitForTurn(
+  private func turn(
     _ request: FetchRequest, _ effort: inout FetchEffort
-  ) async throws(FetchFailure) {
+  ) async -> HostGates.Admission {
     let start = sleeper.now
     let admission = await gates.enter(
       request.url.host, parallel: request.settings.perHost,
       spacing: request.settings.startSpacing)
     effort.waited += sleeper.now - start
-    switch admission {
-    case .started: break
-    case .cancelled: throw .cancelled(request.url, effort: effort)
-    case .postponed(let until):
-      throw .postponed(request.url, until: wallTime(of: until), effort: effort)
-    }
+    return admission
   }
 
   private func attempt(
-    _ request: FetchRequest, _ fields: RequestFields, within limit: Duration
+    _ request: FetchRequest, _ fields: RequestFields, within left: Duration
   ) async -> ExchangeReport {
     let settings = request.settings
-    return await engine.perform(
+    let outOfTime = TransferFault.timeout(.whole(settings.timeout))
+    guard left > .zero else { return ExchangeReport(unstarted: outOfTime) }
+    var report = await engine.perform(
       ExchangeRequest(
         url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
         connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
-        timeout: min(settings.timeout, limit - sleeper.now), maxBytes: settings.maxBytes,
+        timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
         clock: clock, makeSink: request.makeSink))
+    // What was left of it means nothing to the user, who has set the whole.
+    if case .timeout(.whole) = report.fault { report.fault = outOfTime }
+    return report
   }
 
   // MARK: What follows
 
+  /// How an attempt ended.
+  private typealias Ended = Result<FetchedResponse, FetchFailure>
+
   private enum Verdict {
-    case answer(FetchedResponse)
-    case failure(FetchFailure)
-    case againAfterBackoff
-    case againAfterHold
+    case over(Ended)
+    case againAfterBackoff(Ended)
+    case againAfterHold(Ended)
   }
 
   private func judge(
@@ -109,25 +126,48 @@ package final class Fetcher: Sendable {
       return judge(
         FetchedResponse(report, fields, effort: effort), of: request.url.host, isLast: isLast)
     }
-    if RetryTable.isRetriedWithinRun(fault), !isLast, sleeper.now < limit {
-      return .againAfterBackoff
-    }
-    return .failure(FetchFailure(fault, of: request.url, report: report, effort: effort))
+    let failure = FetchFailure(fault, of: request.url, report: report, effort: effort)
+    let isOver = isLast || !RetryTable.isRetriedWithinRun(fault) || sleeper.now >= limit
+    return isOver ? .over(.failure(failure)) : .againAfterBackoff(.failure(failure))
   }
 
   private func judge(
     _ response: FetchedResponse, of host: String, isLast: Bool
   ) -> Verdict {
-    guard RetryTable.retriedStatuses.contains(response.status) else { return .answer(response) }
+    guard RetryTable.retriedStatuses.contains(response.status) else {
+      return .over(.success(response))
+    }
     let now = Timestamp(milliseconds: clock.milliseconds())
     guard let time = retryAfter(response.fields, now: now), time > now else {
-      return isLast ? .answer(response) : .againAfterBackoff
+      return isLast ? .over(.success(response)) : .againAfterBackoff(.success(response))
     }
     gates.hold(host, until: sleeper.now + (time - now))
-    guard isLast || time - now > HostGate.longestWait else { return .againAfterHold }
+    guard isLast || time - now > HostGate.longestWait else {
+      return .againAfterHold(.success(response))
+    }
     var response = response
     response.notBefore = time
-    return .answer(response)
+    return .over(.success(response))
+  }
+
+  /// The host is left alone from now on: what an earlier attempt has brought says more than that.
+  private func postponed(
+    _ url: ItemURL, _ refusal: HostGate.Refusal, _ former: Ended?, _ effort: FetchEffort
+  ) -> Ended {
+    let until = wallTime(of: refusal.until)
+    switch former {
+    case .success(var response):
+      response.notBefore = max(until, response.notBefore ?? until)
+      response.effort = effort
+      return .success(response)
+    case .failure(var failure):
+      failure.disposition = .retry(notBefore: until)
+      failure.effort = effort
+      return .failure(failure)
+    case nil:
+      return .failure(
+        .postponed(url, until: until, unreachable: refusal.unreachable, effort: effort))
+    }
   }
 
   private func backOff(
@@ -155,6 +195,7 @@ extension FetchEffort {
     attempts += 1
     requests += report.requestTime == nil ? 0 : 1
     bytesIn += report.bytesIn
+    waited += report.queued
   }
 }
 

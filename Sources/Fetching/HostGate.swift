@@ -2,8 +2,9 @@ import Vocabulary
 
 /// Who may start a transfer to one host, and when. Plain values: it decides, others act.
 ///
-/// Transfers wait in one line and start in order of arrival: at most so many at a time, their starts
-/// spaced by the rate, none before a time that the host has asked for.
+/// Transfers wait in one line and start in order of arrival: at most so many at a time as the job and
+/// the host's own behaviour allow, their starts spaced by the rate, none before a time that the host
+/// has asked for.
 struct HostGate {
   /// A transfer's place in the line.
   struct Ticket: Hashable {
@@ -18,10 +19,17 @@ struct HostGate {
   struct Outcome: Equatable {
     /// These start now.
     var started: [Ticket] = []
-    /// These are not to wait for it: the host wants no request before then.
+    /// These are not to wait: the host is left alone for longer than a run waits.
     var postponed: [Ticket] = []
     /// Look again at this time, on the sleeper's clock.
     var lookAt: Duration?
+  }
+
+  /// Why nobody is to wait, and until when, on the sleeper's clock.
+  struct Refusal: Hashable {
+    var until: Duration
+    /// Why the host could not be reached; nil where it has asked for the pause itself.
+    var unreachable: String?
   }
 
   /// A longer wait is not spent within a run: the items return to the queue.
@@ -31,6 +39,15 @@ struct HostGate {
   private var line: [Ticket] = []
   private var nextStart: Duration = .zero
   private(set) var heldUntil: Duration = .zero
+  var limit = AdaptiveLimit()
+  var breaker = HostBreaker()
+  /// The ticket that was started last.
+  private var newest: UInt64 = 0
+  /// When there was trouble last.
+  var troubledAt: Duration?
+
+  /// A host without a transfer for this long after its last trouble is forgotten.
+  static let memory: Duration = .hours(2)
 
   enum FirstLook {
     case start, postpone, wait
@@ -50,9 +67,31 @@ struct HostGate {
     return proceed(at: now)
   }
 
-  mutating func leave(at now: Duration) -> Outcome {
+  mutating func leave(_ ticket: Ticket, _ sign: HostSign, at now: Duration) -> Outcome {
+    take(sign, of: ticket, at: now)
     active -= 1
     return proceed(at: now)
+  }
+
+  private mutating func take(_ sign: HostSign, of ticket: Ticket, at now: Duration) {
+    switch sign {
+    case .well:
+      limit.succeeded(atMost: ticket.parallel)
+      breaker.answered()
+    case .strained:
+      noteTrouble(ticket, at: now)
+      breaker.answered()
+    case .unreachable(let reason):
+      noteTrouble(ticket, at: now)
+      breaker.failed(ticket.number, because: reason, at: now)
+    case .none:
+      breaker.endedOtherwise(ticket.number)
+    }
+  }
+
+  private mutating func noteTrouble(_ ticket: Ticket, at now: Duration) {
+    limit.metTrouble(ticket.number, active: active, newest: newest)
+    troubledAt = now
   }
 
   /// No start before that time (Retry-After). An earlier hold does not shorten a later one.
@@ -68,14 +107,25 @@ struct HostGate {
     return true
   }
 
+  /// Nil: whoever comes may wait.
+  func refusal(at now: Duration) -> Refusal? {
+    let isBroken = breaker.refuses(at: now)
+    guard isBroken || heldUntil - now > Self.longestWait else { return nil }
+    return Refusal(
+      until: max(heldUntil, isBroken ? breaker.brokenUntil! : .zero),
+      unreachable: isBroken ? breaker.reason : nil)
+  }
+
   mutating func proceed(at now: Duration) -> Outcome {
     var outcome = Outcome()
-    if heldUntil - now > Self.longestWait {
+    if refusal(at: now) != nil {
       outcome.postponed = line
       line = []
       return outcome
     }
-    while let first = line.first, active < first.parallel {
+    while let first = line.first, limit.allows(active, atMost: first.parallel),
+      breaker.allows(at: now)
+    {
       let earliest = max(heldUntil, first.spacing > .zero ? nextStart : .zero)
       guard earliest <= now else {
         outcome.lookAt = earliest
@@ -83,6 +133,8 @@ struct HostGate {
       }
       line.removeFirst()
       active += 1
+      newest = first.number
+      breaker.started(first.number)
       nextStart = now + first.spacing
       outcome.started.append(first)
     }
@@ -92,6 +144,8 @@ struct HostGate {
   /// Nothing would be lost by forgetting this host.
   func isIdle(at now: Duration) -> Bool {
     active == 0 && line.isEmpty && heldUntil <= now && nextStart <= now
+      && (limit.value == nil && breaker.failuresInARow == 0
+        || now - (troubledAt ?? now) > Self.memory)
   }
 }
 

@@ -5,10 +5,10 @@ import Vocabulary
 /// Every host's gate, and the tasks that wait at them. Decides under its lock, resumes outside.
 final class HostGates: Sendable {
   enum Admission: Equatable {
-    case started
+    case started(HostGate.Ticket)
     case cancelled
-    /// The host wants no request before this time, on the sleeper's clock.
-    case postponed(until: Duration)
+    /// The host is left alone for longer than a run waits.
+    case postponed(HostGate.Refusal)
   }
 
   fileprivate struct Host {
@@ -50,9 +50,8 @@ final class HostGates: Sendable {
     if let admission { return admission }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        change(host) { state, now in
-          state.waiters[ticket.number] = continuation
-          return state.hosts[host, default: Host()].gate.enter(ticket, at: now)
+        change(host, waiting: (ticket.number, continuation)) { gate, now in
+          gate.enter(ticket, at: now)
         }
         // The handler may have run before the ticket was in line.
         if Task.isCancelled { cancel(host, ticket) }
@@ -62,15 +61,14 @@ final class HostGates: Sendable {
     }
   }
 
-  func leave(_ host: String) {
-    change(host) { state, now in state.hosts[host]?.gate.leave(at: now) }
+  /// - Parameter sign: what the transfer's end says of the host.
+  func leave(_ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign) {
+    change(host) { gate, now in gate.leave(ticket, sign, at: now) }
   }
 
   /// The host has asked for no request before that time, on the sleeper's clock.
   func hold(_ host: String, until time: Duration) {
-    change(host) { state, now in
-      state.hosts[host, default: Host()].gate.hold(until: time, at: now)
-    }
+    change(host) { gate, now in gate.hold(until: time, at: now) }
   }
 
   private func cancel(_ host: String, _ ticket: HostGate.Ticket) {
@@ -80,13 +78,25 @@ final class HostGates: Sendable {
     }
     continuation?.resume(returning: .cancelled)
     // It may have been the first in line, and the next may start under other settings.
-    change(host) { state, now in state.hosts[host]?.gate.proceed(at: now) }
+    change(host) { gate, now in gate.proceed(at: now) }
   }
 
-  private func change(_ host: String, _ decide: (inout State, Duration) -> HostGate.Outcome?) {
+  /// What each gate says of itself, where it says something.
+  func gates<Said: Sendable>(_ ask: (HostGate, Duration) -> Said?) -> [String: Said] {
+    let now = sleeper.now
+    return state.withLock { state in state.hosts.compactMapValues { ask($0.gate, now) } }
+  }
+
+  /// - Parameter waiting: who is resumed when that ticket starts or is sent away.
+  func change(
+    _ host: String, waiting: (UInt64, CheckedContinuation<Admission, Never>)? = nil,
+    timerHasFired: Bool = false, _ decide: (inout HostGate, Duration) -> HostGate.Outcome
+  ) {
     let now = sleeper.now
     let actions = state.withLock { state -> Actions in
-      guard let outcome = decide(&state, now) else { return Actions() }
+      if let (number, continuation) = waiting { state.waiters[number] = continuation }
+      if timerHasFired { state.hosts[host]?.timerAt = nil }
+      let outcome = decide(&state.hosts[host, default: Host()].gate, now)
       return state.actions(for: outcome, host, at: now)
     }
     for (continuation, admission) in actions.resumptions {
@@ -98,10 +108,7 @@ final class HostGates: Sendable {
   private func look(at host: String, at time: Duration) {
     Task { [weak self, sleeper] in
       try? await sleeper.sleep(until: time)  // nobody cancels it
-      self?.change(host) { state, now in
-        state.hosts[host]?.timerAt = nil
-        return state.hosts[host]?.gate.proceed(at: now)
-      }
+      self?.change(host, timerHasFired: true) { gate, now in gate.proceed(at: now) }
     }
   }
 }
@@ -112,8 +119,8 @@ extension HostGates.State {
     _ host: String, _ ticket: HostGate.Ticket, at now: Duration
   ) -> HostGates.Admission? {
     switch hosts[host, default: HostGates.Host()].gate.enterIfFirst(ticket, at: now) {
-    case .start: .started
-    case .postpone: .postponed(until: hosts[host]!.gate.heldUntil)
+    case .start: .started(ticket)
+    case .postpone: .postponed(hosts[host]!.gate.refusal(at: now)!)
     case .wait: nil
     }
   }
@@ -124,11 +131,11 @@ extension HostGates.State {
     var actions = HostGates.Actions()
     for ticket in outcome.started {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
-      actions.resumptions.append((waiter, .started))
+      actions.resumptions.append((waiter, .started(ticket)))
     }
     for ticket in outcome.postponed {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
-      actions.resumptions.append((waiter, .postponed(until: hosts[host]!.gate.heldUntil)))
+      actions.resumptions.append((waiter, .postponed(hosts[host]!.gate.refusal(at: now)!)))
     }
     if let time = outcome.lookAt, time < hosts[host]?.timerAt ?? .seconds(Int64.max) {
       hosts[host]?.timerAt = time

@@ -64,6 +64,8 @@ package struct ExchangeReport: Sendable {
   /// Nil where no response's head came.
   package var status: Int?
   package var fields = HTTPFields()
+  /// From its arrival at the engine until it got its place on the transfer thread.
+  package var queued: Duration = .zero
   /// When the request left; nil where it did not.
   package var requestTime: Timestamp?
   /// When the response's head had come.
@@ -81,11 +83,8 @@ package struct ExchangeReport: Sendable {
 
   package init() {}
 
-  static func unstarted(_ fault: TransferFault) -> ExchangeReport {
-    var report = ExchangeReport()
-    report.fault = fault
-    return report
-  }
+  /// Of an exchange that has not begun.
+  package init(unstarted fault: TransferFault) { self.fault = fault }
 }
 
 /// One exchange on its way: what crosses between a task and the transfer thread.

@@ -9,6 +9,8 @@ final class Inbox: TaskExecutor {
     case cancel(Exchange)
     /// A piece of a task that prefers this thread.
     case run(UnownedJob)
+    /// To be called once the deadlines have been looked at.
+    case look(@Sendable () -> Void)
     case stop
   }
 

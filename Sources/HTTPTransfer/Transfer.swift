@@ -110,9 +110,10 @@ final class Transfer {
 
   // MARK: From one exchange to the next
 
-  func begin(_ exchange: Exchange) {
+  func begin(_ exchange: Exchange, queued milliseconds: Int64) {
     self.exchange = exchange
     report = ExchangeReport()
+    report.queued = .milliseconds(milliseconds)
     startedAt = loop.now
     setOwnConnection(false)
     let request = exchange.request

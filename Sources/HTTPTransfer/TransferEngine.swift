@@ -22,11 +22,18 @@ package final class TransferEngine: Sendable {
     package var caFile: String?
     /// Answers that come before the resolver's: `name:port:address[,address]`.
     package var fixedNames: [String]
+    /// What deadlines are measured by, in milliseconds from an arbitrary start; it never goes back.
+    /// A test's stands still until it is moved, and then `lookAtDeadlines` has to follow.
+    package var clock: @Sendable () -> Int64
 
-    package init(connections: Int, caFile: String? = nil, fixedNames: [String] = []) {
+    package init(
+      connections: Int, caFile: String? = nil, fixedNames: [String] = [],
+      clock: @escaping @Sendable () -> Int64 = { TransferLoop.monotonicMilliseconds() }
+    ) {
       self.connections = max(1, connections)
       self.caFile = caFile
       self.fixedNames = fixedNames
+      self.clock = clock
     }
   }
 
@@ -49,6 +56,13 @@ package final class TransferEngine: Sendable {
   /// Ends every exchange as cancelled, closes the connections and ends the thread.
   package func stop() { _ = inbox.post(.stop) }
 
+  /// Returns when every exchange that is overdue has ended: where the clock was moved by hand.
+  package func lookAtDeadlines() async {
+    await withCheckedContinuation { continuation in
+      if !inbox.post(.look({ continuation.resume() })) { continuation.resume() }
+    }
+  }
+
   /// Waits in order of arrival for a free place, then makes the exchange. Cancelling the task aborts
   /// it wherever it stands.
   package func perform(_ request: ExchangeRequest) async -> ExchangeReport {
@@ -58,7 +72,7 @@ package final class TransferEngine: Sendable {
       await withUnsafeContinuation { continuation in
         let exchange = Exchange(request) { continuation.resume(returning: $0) }
         cancellation.willStart(exchange)
-        if !inbox.post(.start(exchange)) { exchange.end(.unstarted(.cancelled)) }
+        if !inbox.post(.start(exchange)) { exchange.end(ExchangeReport(unstarted: .cancelled)) }
       }
     } onCancel: {
       if let exchange = cancellation.cancel() { _ = inbox.post(.cancel(exchange)) }

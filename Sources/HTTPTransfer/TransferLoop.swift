@@ -10,8 +10,8 @@ final class TransferLoop {
   private let inbox: Inbox
   private let multi: UnsafeMutableRawPointer
   var sockets = SocketSet()
-  /// Monotonic, in milliseconds; one reading for a turn of the loop.
-  private(set) var now = TransferLoop.monotonicMilliseconds()
+  /// On the clock of deadlines; one reading for a turn of the loop.
+  private(set) var now: Int64
   let fixedNames: UnsafeMutablePointer<curl_slist>?
   let decodableEncodings: Set<String>
 
@@ -20,16 +20,18 @@ final class TransferLoop {
   private var waiting = ExchangeQueue()
   private var active: [ObjectIdentifier: Transfer] = [:]
   private var idle: [Transfer] = []
-  /// When libcurl wants to be called without an event.
+  /// When libcurl wants to be called without an event, on the system's monotonic clock.
   private var timerAt: Int64?
   /// No active transfer is overdue before this.
   private var nextDeadline = Int64.max
   /// Since every transfer was looked at last.
   var hasNewSockets = false
+  private var lookers: [@Sendable () -> Void] = []
 
   init(inbox: Inbox, options: TransferEngine.Options) {
     self.inbox = inbox
     self.options = options
+    now = options.clock()
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))  // counted, and safe on any thread
     multi = curl_multi_init()!
     fixedNames = Self.list(options.fixedNames)
@@ -55,6 +57,7 @@ final class TransferLoop {
         runWhatIsDue()
         if endFinished() { continue }  // places are free
         endOverdue()
+        answerLookers()
         guard inbox.fallAsleep() else { continue }
         let count = wait(for: events)
         act(on: events[..<count])
@@ -71,30 +74,35 @@ final class TransferLoop {
 
   private func read(_ message: Inbox.Message) {
     switch message {
-    case .start(let exchange): waiting.append(exchange)
+    case .start(let exchange): waiting.append(exchange, at: now)
     case .cancel(let exchange): cancel(exchange)
     case .run(let job): inbox.run(job)
+    case .look(let done):
+      now = options.clock()
+      lookers.append(done)
     case .stop: isStopping = true
     }
   }
 
   private func startWaiting() {
-    while active.count < options.connections, let exchange = waiting.removeFirst() {
+    while active.count < options.connections, let (exchange, arrivedAt) = waiting.removeFirst() {
       if exchange.isCancelled.load(ordering: .relaxed) {
-        exchange.end(.unstarted(.cancelled))
+        exchange.end(ExchangeReport(unstarted: .cancelled))
       } else {
-        start(exchange)
+        start(exchange, arrivedAt: arrivedAt)
       }
     }
   }
 
   private func wait(for events: UnsafeMutableBufferPointer<epoll_event>) -> Int {
     sockets.settle()
-    let until = min(timerAt ?? .max, nextDeadline)
-    let timeout = until == .max ? -1 : CInt(clamping: max(0, until - now))
+    let untilTimer = timerAt.map { $0 - Self.monotonicMilliseconds() } ?? .max
+    let untilDeadline = nextDeadline == .max ? .max : nextDeadline - now
+    let wait = min(untilTimer, untilDeadline)
+    let timeout = wait == .max ? -1 : CInt(clamping: max(0, wait))
     let count = epoll_wait(sockets.epoll, events.baseAddress, CInt(events.count), timeout)
     inbox.wakeUp()
-    now = Self.monotonicMilliseconds()
+    now = options.clock()
     return max(0, Int(count))  // a signal is no event
   }
 
@@ -111,7 +119,7 @@ final class TransferLoop {
 
   private func runWhatIsDue() {
     var running: CInt = 0
-    if let timerAt, timerAt <= now {
+    if let timerAt, timerAt <= Self.monotonicMilliseconds() {
       self.timerAt = nil
       curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
     }
@@ -129,10 +137,10 @@ final class TransferLoop {
 
   // MARK: Exchanges
 
-  private func start(_ exchange: Exchange) {
+  private func start(_ exchange: Exchange, arrivedAt: Int64) {
     let transfer = idle.popLast() ?? Transfer(loop: self)
     active[ObjectIdentifier(exchange)] = transfer
-    transfer.begin(exchange)
+    transfer.begin(exchange, queued: now - arrivedAt)
     note(deadline: transfer.deadline)
     curl_multi_add_handle(multi, transfer.easy)
   }
@@ -182,7 +190,7 @@ final class TransferLoop {
     if let transfer = active[ObjectIdentifier(exchange)] {
       abort(transfer, .cancelled)
     } else if waiting.remove(exchange) {
-      exchange.end(.unstarted(.cancelled))
+      exchange.end(ExchangeReport(unstarted: .cancelled))
     }
   }
 
@@ -198,10 +206,19 @@ final class TransferLoop {
     }
   }
 
+  private func answerLookers() {
+    guard !lookers.isEmpty else { return }
+    for done in lookers { done() }
+    lookers = []
+  }
+
   private func endEverything() {
     for message in inbox.close() { read(message) }
     for transfer in Array(active.values) { abort(transfer, .cancelled) }
-    while let exchange = waiting.removeFirst() { exchange.end(.unstarted(.cancelled)) }
+    while let (exchange, _) = waiting.removeFirst() {
+      exchange.end(ExchangeReport(unstarted: .cancelled))
+    }
+    answerLookers()
   }
 
   /// Easy handles before the multi handle, and that before the sockets that it closes.
@@ -249,7 +266,7 @@ final class TransferLoop {
     timerAt =
       switch milliseconds {
       case ..<0: nil
-      case 0: now
+      case 0: 0  // due
       default: Self.monotonicMilliseconds() + Int64(milliseconds) + 1
       }
   }
@@ -274,7 +291,7 @@ final class TransferLoop {
     return names
   }
 
-  private static func monotonicMilliseconds() -> Int64 {
+  static func monotonicMilliseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
@@ -283,28 +300,30 @@ final class TransferLoop {
 
 /// First in, first out; a cancelled exchange leaves from the middle.
 struct ExchangeQueue {
-  private var exchanges: [Exchange] = []
+  typealias Place = (exchange: Exchange, arrivedAt: Int64)
+
+  private var places: [Place] = []
   private var first = 0
 
-  mutating func append(_ exchange: Exchange) { exchanges.append(exchange) }
+  mutating func append(_ exchange: Exchange, at now: Int64) { places.append((exchange, now)) }
 
-  mutating func removeFirst() -> Exchange? {
-    guard first < exchanges.count else { return nil }
+  mutating func removeFirst() -> Place? {
+    guard first < places.count else { return nil }
     defer {
       first += 1
-      if first == exchanges.count || first >= 1024 {
-        exchanges.removeFirst(first)
+      if first == places.count || first >= 1024 {
+        places.removeFirst(first)
         first = 0
       }
     }
-    return exchanges[first]
+    return places[first]
   }
 
   mutating func remove(_ exchange: Exchange) -> Bool {
-    guard let index = exchanges[first...].firstIndex(where: { $0 === exchange }) else {
+    guard let index = places[first...].firstIndex(where: { $0.exchange === exchange }) else {
       return false
     }
-    exchanges.remove(at: index)
+    places.remove(at: index)
     return true
   }
 }

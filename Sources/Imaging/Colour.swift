@@ -20,29 +20,31 @@ struct ColourConversion {
   }
 
   static func toSRGB(_ picture: Picture) throws(VipsFailure) -> Picture {
-    guard let profile = picture.blob(MetadataField.iccProfile) else {
+    guard let embedded = picture.blob(MetadataField.iccProfile) else {
       return try withoutProfile(picture)
     }
-    if vips_icc_is_compatible_profile(picture.image, profile.baseAddress, profile.count) != 0 {
+    let isCompatible =
+      vips_icc_is_compatible_profile(picture.image, embedded.baseAddress, embedded.count) != 0
+    if isCompatible, let profile = ICCProfile(embedded), profile.bands == picture.colourBands {
       do {
-        return try throughProfile(picture, [:])
+        return try throughProfile(picture, profile.intent, ["embedded": .bool(true)])
       } catch {
-        vips_error_clear()
+        WarningLog.add(error.words)
       }
     }
-    vips_error_clear()
-    WarningLog.add("the colour profile cannot be used: dropped")
+    WarningLog.hearErrors()
+    WarningLog.note("the colour profile cannot be used: dropped")
     let bare = try picture.withOwnMetadata()
     bare.remove(MetadataField.iccProfile)
     return try withoutProfile(bare)
   }
 
   private static func throughProfile(
-    _ picture: Picture, _ options: [String: OperationArgument]
+    _ picture: Picture, _ intent: VipsIntent, _ options: [String: OperationArgument]
   ) throws(VipsFailure) -> Picture {
     let common: [String: OperationArgument] = [
-      "in": .picture(picture), "output-profile": .text("srgb"), "embedded": .bool(true),
-      "intent": .int(Int(VIPS_INTENT_RELATIVE.rawValue)), "depth": .int(8),
+      "in": .picture(picture), "output-profile": .text("srgb"),
+      "intent": .int(Int(intent.rawValue)), "depth": .int(8),
       // Else the black of ink would come out as dark grey.
       "black-point-compensation": .bool(true),
     ]
@@ -52,9 +54,10 @@ struct ColourConversion {
   private static func withoutProfile(_ picture: Picture) throws(VipsFailure) -> Picture {
     switch picture.interpretation {
     case VIPS_INTERPRETATION_CMYK:
-      WarningLog.add("CMYK without a colour profile: a common one was assumed")
+      WarningLog.note("CMYK without a colour profile: a common one was assumed")
       return try throughProfile(
-        picture, ["embedded": .bool(false), "input-profile": .text("cmyk")])
+        picture, VIPS_INTENT_RELATIVE,
+        ["embedded": .bool(false), "input-profile": .text("cmyk")])
     case VIPS_INTERPRETATION_sRGB where picture.isBytes,
       VIPS_INTERPRETATION_B_W where picture.isBytes:
       return picture

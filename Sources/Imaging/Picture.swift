@@ -14,6 +14,7 @@ final class Picture {
   var isBytes: Bool { image.pointee.BandFmt == VIPS_FORMAT_UCHAR }
   var interpretation: VipsInterpretation { image.pointee.Type }
   var hasAlpha: Bool { vips_image_hasalpha(image) != 0 }
+  var colourBands: Int { bands - (hasAlpha ? 1 : 0) }
   var bytesPerPixel: Int { bands * Int(vips_format_sizeof(image.pointee.BandFmt)) }
 
   /// Computes every pixel now. Nothing of the source is needed after that.

@@ -90,7 +90,7 @@ package struct Rendering {
     } catch {
       throw failure
     }
-    WarningLog.add("the JPEG's end marker is missing")
+    WarningLog.note("the JPEG's end marker is missing")
   }
 
   // MARK: The picture
@@ -104,7 +104,7 @@ package struct Rendering {
     } catch  where error.kind == .corrupt {
       // The first frame may be sound.
       try runStill(original, recipes.indices)
-      WarningLog.add("animation reduced to its first frame: \(error.message)")
+      WarningLog.note("animation reduced to its first frame: \(error.message)")
       return
     }
     let still = recipes.indices.filter { !recipes[$0].keepsAnimation }
@@ -139,14 +139,20 @@ package struct Rendering {
   private func decoded(
     _ original: Original, _ plan: LevelPlan, shrink: Int
   ) throws(ImagingFailure) -> Levels {
+    let levels: Levels
     do throws(VipsFailure) {
       let base = try Base(
         still: original.picture(shrink: shrink), orientation: original.orientation,
         streams: plan.countFromDecoded == 1)
-      return try Levels(of: base, plan: plan)
+      levels = try Levels(of: base, plan: plan)
     } catch {
       throw ImagingFailure(reading: error, of: original.file, original.format)
     }
+    // libvips looks at a JPEG's warnings before its last rows, and not again after them.
+    guard original.strictness != VIPS_FAIL_ON_WARNING || !WarningLog.hasHeardLibraries else {
+      throw ImagingFailure(.corrupt, WarningLog.take().joined(separator: "; "))
+    }
+    return levels
   }
 
   private func decodedAnimation(_ original: Original) throws(ImagingFailure) -> Animation {
@@ -166,7 +172,7 @@ package struct Rendering {
     {
       return true
     }
-    WarningLog.add(
+    WarningLog.note(
       "animation reduced to its first frame: \(original.pages) frames of \(original.size) pixels "
         + "are over the limits")
     return false

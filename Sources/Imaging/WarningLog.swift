@@ -10,7 +10,12 @@ enum WarningLog {
   static let capacity = 16
 
   private static let outOfMemoryStatus = Atomic<Int32>(1)
-  private static let lines = Mutex<[String]>([])
+  private struct State {
+    var lines: [String] = []
+    var hasHeardLibraries = false
+  }
+
+  private static let state = Mutex(State())
 
   /// Takes the place of GLib's own log, which writes to standard error, and of its way to die.
   static func install(outOfMemoryStatus status: Int32) {
@@ -37,12 +42,32 @@ enum WarningLog {
     abort()
   }
 
+  /// What a library says.
   static func add(_ words: String) {
-    guard !isChatter(words) else { return }
+    guard !isChatter(words), !words.isEmpty else { return }
+    append(words, isLibrarys: true)
+  }
+
+  /// What we say ourselves.
+  static func note(_ words: String) { append(words, isLibrarys: false) }
+
+  private static func append(_ words: String, isLibrarys: Bool) {
     let line = String(words.prefix(VipsFailure.maxWords))
-    lines.withLock { lines in
-      if lines.count < capacity, !lines.contains(line), !line.isEmpty { lines.append(line) }
+    state.withLock { state in
+      state.hasHeardLibraries = state.hasHeardLibraries || isLibrarys
+      if state.lines.count < capacity, !state.lines.contains(line) { state.lines.append(line) }
     }
+  }
+
+  /// Empties the error buffer, which calls that do not fail write to as well.
+  static func hearErrors() {
+    if let words = VipsFailure.takeWords() { add(words) }
+  }
+
+  /// Whether a library had anything to say since the last `take`.
+  static var hasHeardLibraries: Bool {
+    hearErrors()
+    return state.withLock { $0.hasHeardLibraries }
   }
 
   /// What is said of sound HEIF files: libheif looks for their end by reading past it.
@@ -52,12 +77,12 @@ enum WarningLog {
     }
   }
 
-  /// What was said since the last call, the error buffer of a call that did not fail included.
+  /// What was said since the last call.
   static func take() -> [String] {
-    if let words = VipsFailure.takeWords() { add(words) }
-    return lines.withLock { lines in
-      defer { lines = [] }
-      return lines
+    hearErrors()
+    return state.withLock { state in
+      defer { state = State() }
+      return state.lines
     }
   }
 }

@@ -26,9 +26,11 @@ package protocol Ledger: Sendable {
     _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
   ) async throws(LedgerFailure) -> [ItemID]
 
-  /// Ends a reading: items that were not met are gone, and so are their published names if `prune`.
-  /// The manifest's identity is kept so that an unchanged one need not be read again.
-  /// - Returns: the links to remove.
+  /// Ends a reading: items that were not met are gone, and so are their published names if `prune`;
+  /// otherwise the names stay as they are. The manifest's identity is kept so that an unchanged one
+  /// need not be read again. A reading that another has followed meanwhile removes nothing: the last
+  /// one to begin decides.
+  /// - Returns: the links to remove, the first ten thousand of them; `pendingLinks` has them all.
   func finishIngest(
     _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
   ) async throws(LedgerFailure) -> [LinkTask]
@@ -58,16 +60,18 @@ package protocol Ledger: Sendable {
     _ leases: [Lease], until: Timestamp
   ) async throws(LedgerFailure) -> [Lease]
 
-  /// Gives leases back without a result.
+  /// Gives leases back without a result: their items are due as before.
   func release(_ leases: [Lease]) async throws(LedgerFailure)
 
-  /// Writes one claim's results if its lease still holds.
+  /// Writes one claim's results if its lease still holds: nobody else has claimed the entry since. An
+  /// item that was changed after the claim stays due instead.
   func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult
 
   /// Links that were made or removed.
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure)
 
-  /// Links that a dead worker left undone, oldest first.
+  /// Links that are not confirmed, oldest first: those that a dead worker left undone, and those that
+  /// a live one is about to make.
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]
 
   // MARK: Objects that nothing refers to any more
@@ -97,6 +101,9 @@ package protocol Ledger: Sendable {
   /// The item or items of that id.
   func items(withID id: String) async throws(LedgerFailure) -> [ItemView]
 
+  /// The first of a job's items whose URL cannot be used, in the order they were read.
+  func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView]
+
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus
 
   /// The random name that this ledger shares with its object store.
@@ -108,7 +115,7 @@ package protocol Ledger: Sendable {
 /// An open reading of a manifest.
 package struct IngestTicket: Sendable, Hashable {
   package var job: JobNumber
-  /// Grows with each reading; items carry the last one that met them.
+  /// Grows with each reading; the last one to begin decides which items have left.
   package var generation: Int64
 
   package init(job: JobNumber, generation: Int64) {
@@ -216,10 +223,13 @@ package struct LedgerStatus: Sendable, Hashable {
   package var hosts: [Host]
   package var objectCount: Int
   package var objectBytes: Int
-  /// Due now and leased to nobody.
+  /// Items that are due now and leased to nobody.
   package var queuePending: Int
+  /// Entries that are leased now.
   package var queueLeased: Int
+  /// Failed items that nothing tries again by itself: due at `Timestamp.distantFuture`.
   package var queueDead: Int
+  /// When the first well item falls due.
   package var nextExpiry: Timestamp?
 
   package init(

@@ -171,7 +171,8 @@ package struct ClaimRequest: Sendable {
 package struct ClaimResult: Sendable {
   package var claims: [Claim]
   /// How many entries of the job are due in this run, not settled by it and leased to others now;
-  /// with no claims and none of these, the run is drained (hosts without room aside).
+  /// with no claims and none of these, the run is drained (hosts without room aside). Counted when
+  /// fewer than `limit` were claimed; otherwise it may be out of date.
   package var leasedElsewhere: Int
   /// When the earliest of those leases ends; nil without any.
   package var nextLeaseEnd: Timestamp?

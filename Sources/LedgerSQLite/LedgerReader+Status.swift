@@ -38,29 +38,48 @@ struct StatusReading {
       status.jobs.append(try row(of: job, due))
       status.queuePending += due.values.reduce(0, +)
       status.queueDead += try dead(job.number)
+      status.hosts += try hostsInTrouble(job.number)
       if let expiry = try nextExpiry(job.number) {
         status.nextExpiry = min(status.nextExpiry ?? expiry, expiry)
       }
     }
     status.queuePending -= try leasedAndDue()
-    status.hosts = try hostsInTrouble()
+    status.hosts = Self.worst(of: status.hosts)
     return status
   }
 
+  /// A host that several jobs name stands once.
+  private static func worst(of hosts: [LedgerStatus.Host]) -> [LedgerStatus.Host] {
+    let merged = Dictionary(hosts.map { ($0.host, $0) }) { a, b in
+      .init(
+        host: a.host, coolingUntil: min(a.coolingUntil, b.coolingUntil),
+        failures: a.failures + b.failures)
+    }
+    let ranked = merged.values.sorted { ($1.failures, $0.host) < ($0.failures, $1.host) }
+    return Array(ranked.prefix(hostsShown))
+  }
+
   static let hostsInTroubleQuery: StaticString = """
-    SELECT hosts.name, min(items.due_at), count(*) FROM jobs
-    JOIN items ON items.job = jobs.number AND items.state = 2
-    JOIN hosts ON hosts.number = items.host
-    WHERE items.due_at > ?
-    GROUP BY items.host ORDER BY count(*) DESC, hosts.name LIMIT 20
+    SELECT host, min(due_at), count(*) FROM items
+    WHERE job = ? AND state = 2 GROUP BY host HAVING min(due_at) > ?
     """
 
-  /// Those of which items failed and wait for their next try, the worst first.
-  private func hostsInTrouble() throws(LedgerFailure) -> [LedgerStatus.Host] {
-    try connection.all(Self.hostsInTroubleQuery, .time(now)) {
-      LedgerStatus.Host(host: $0.text(0), coolingUntil: $0.time(1), failures: $0.count(2))
+  /// Those of a job of which items failed and none is to be tried yet: as many as failed are read.
+  private func hostsInTrouble(_ job: Int64) throws(LedgerFailure) -> [LedgerStatus.Host] {
+    let rows = try connection.all(Self.hostsInTroubleQuery, .int(job), .time(now)) {
+      (host: $0.int(0), until: $0.time(1), failures: $0.count(2))
     }
+    var hosts: [LedgerStatus.Host] = []
+    for row in rows.sorted(by: { $0.failures > $1.failures }).prefix(Self.hostsShown) {
+      let name = try connection.first(
+        "SELECT name FROM hosts WHERE number = ?", .int(row.host), read: { $0.text(0) })
+      guard let name else { continue }
+      hosts.append(.init(host: name, coolingUntil: row.until, failures: row.failures))
+    }
+    return hosts
   }
+
+  private static let hostsShown = 20
 
   private func row(
     of job: Job, _ due: [ItemState: Int]

@@ -112,6 +112,22 @@ extension LedgerReader {
     ORDER BY j.number
     """
 
+  static let unusableItemsQuery: StaticString = """
+    SELECT i.number, j.name, i.id, url, entry, state, due_at, failure_code, failure_message,
+      failure_hint, failure_disposition
+    FROM items AS i JOIN jobs AS j ON j.number = i.job
+    WHERE i.job = ? AND i.state = 4 ORDER BY i.number LIMIT ?
+    """
+
+  func unusableItems(of job: JobNumber, limit: Int) throws(LedgerFailure) -> [ItemView] {
+    let connection = try live()
+    return try connection.reading { () throws(LedgerFailure) in
+      try views(
+        connection.all(Self.unusableItemsQuery, .int(job.value), .int(limit)) { $0.itemView() },
+        connection)
+    }
+  }
+
   func items(naming key: EntryKey) throws(LedgerFailure) -> [ItemView] {
     let connection = try live()
     return try connection.reading { () throws(LedgerFailure) in

@@ -179,6 +179,12 @@ extension LedgerSQLite {
     try await reader.items(withID: id)
   }
 
+  package func unusableItems(
+    of job: JobNumber, limit: Int
+  ) async throws(LedgerFailure) -> [ItemView] {
+    try await reader.unusableItems(of: job, limit: limit)
+  }
+
   package func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await reader.status(at: now)
   }

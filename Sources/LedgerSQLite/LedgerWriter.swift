@@ -1,11 +1,13 @@
+import Glibc
 import LedgerCore
 import Threading
 import Vocabulary
 
 /// The one writing connection of a process, on a thread of its own.
 ///
-/// Calls that arrive while a transaction is under way share the next one: each resumes after the
-/// commit. When nothing else waits, a call is committed at once.
+/// Calls that arrive together share a transaction: each resumes after the commit. A transaction waits
+/// a moment for as many calls as the last one had, so that a lone caller never waits and many do not
+/// commit one by one.
 actor LedgerWriter {
   /// A write that waits for its transaction.
   private struct Waiting {
@@ -16,6 +18,8 @@ actor LedgerWriter {
 
   /// So that a transaction, and what a crash can lose, stays small.
   private static let callsPerTransaction = 512
+  /// The longest that a call waits for company.
+  private static let gathering: Duration = .milliseconds(12)
 
   private let thread = ThreadExecutor(name: "ledger-writer")
   private let clock: WallClock
@@ -24,6 +28,8 @@ actor LedgerWriter {
   private var connection: Connection?
   private var waiting: [Waiting] = []
   private var isCommitPlanned = false
+  private var firstWaitingSince = ContinuousClock.now
+  private var callsInLastTransaction = 1
   private let hosts = HostNumbers()
   /// Of the runs that claim here; see `RunCursor`.
   var cursors: [Int64: RunCursor] = [:]
@@ -88,6 +94,7 @@ extension LedgerWriter {
     _ body: @escaping (Transaction) throws(LedgerFailure) -> Result
   ) async throws(LedgerFailure) -> Result {
     let result: Swift.Result<Result, LedgerFailure> = await withCheckedContinuation { caller in
+      if waiting.isEmpty { firstWaitingSince = .now }
       waiting.append(
         Waiting(
           write: { transaction throws(LedgerFailure) in
@@ -104,14 +111,26 @@ extension LedgerWriter {
   private func planCommit() {
     guard !isCommitPlanned else { return }
     isCommitPlanned = true
-    Task { self.commitWaiting() }
+    Task { self.commitOrGather() }
+  }
+
+  private func commitOrGather() {
+    isCommitPlanned = false
+    guard !waiting.isEmpty else { return }
+    let expected = min(callsInLastTransaction, Self.callsPerTransaction)
+    if waiting.count < expected, ContinuousClock.now - firstWaitingSince < Self.gathering {
+      usleep(1_000)  // this thread is ours to block; calls queue up meanwhile
+      planCommit()
+    } else {
+      commitWaiting()
+    }
   }
 
   private func commitWaiting() {
-    isCommitPlanned = false
     while !waiting.isEmpty {
       let calls = Array(waiting.prefix(Self.callsPerTransaction))
       waiting.removeFirst(calls.count)
+      callsInLastTransaction = calls.count
       commit(calls)
     }
   }
@@ -125,6 +144,8 @@ extension LedgerWriter {
       }
       for resume in deliver { resume() }
     } catch {
+      // They may have moved on over rows that were not claimed after all.
+      cursors = [:]
       // One call's fault is not its neighbours': each is tried for itself.
       guard case .other = error, calls.count > 1 else {
         for call in calls { call.fail(error) }
@@ -155,20 +176,19 @@ extension LedgerWriter {
 
   func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     while true {
-      let cursor = cursors[request.run.value] ?? RunCursor()
-      cursors[request.run.value] = cursor
-      do throws(LedgerFailure) {
-        let (result, isCutShort) = try await together { transaction throws(LedgerFailure) in
-          var claiming = Claiming(transaction, request, cursor)
-          return try claiming.result()
-        }
-        guard isCutShort, result.claims.isEmpty else { return result }
-      } catch {
-        // It may have moved on over rows that were not claimed after all.
-        cursors[request.run.value] = nil
-        throw error
+      let (result, isCutShort) = try await together { transaction throws(LedgerFailure) in
+        var claiming = Claiming(transaction, request, self.cursor(of: request.run))
+        return try claiming.result()
       }
+      guard isCutShort, result.claims.isEmpty else { return result }
     }
+  }
+
+  private func cursor(of run: RunNumber) -> RunCursor {
+    if let cursor = cursors[run.value] { return cursor }
+    let cursor = RunCursor()
+    cursors[run.value] = cursor
+    return cursor
   }
 
   func renew(_ leases: [Lease], until expires: Timestamp) async throws(LedgerFailure) -> [Lease] {

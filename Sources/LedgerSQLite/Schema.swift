@@ -78,6 +78,8 @@ enum Schema {
     CREATE INDEX items_due ON items (job, host, due_at) WHERE host IS NOT NULL;
     -- Claims of failed items whatever their cool-down.
     CREATE INDEX items_failed ON items (job, host, due_at) WHERE state = 2;
+    -- Those whose URL cannot be used: few, told at the end of each run.
+    CREATE INDEX items_unusable ON items (job) WHERE state = 4;
     -- Who names an entry.
     CREATE INDEX items_entry ON items (entry, job) WHERE entry IS NOT NULL;
 

@@ -214,7 +214,7 @@ struct ItemRun {
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
       board.settled(item, settled)
     }
-    try await worker.publish(links)
+    board.noteRefused(try await worker.publish(links))
     let purges = settlement.entries.contains { if case .purged = $0 { true } else { false } }
     if purges { try await worker.removeUnused() }
   }

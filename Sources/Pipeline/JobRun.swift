@@ -58,7 +58,7 @@ package struct JobRun: Sendable {
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
     let (job, removed) = try await Intake(manifest: manifest, ledger: worker.ledger)
       .read(reread: options.reread, at: now)
-    try await worker.publish(removed)
+    board.noteRefused(try await worker.publish(removed))
     do {
       let record = try await worker.ledger.job(named: settings.name)
       board.expect(items: record?.items ?? 0)
@@ -66,9 +66,7 @@ package struct JobRun: Sendable {
         // The clock went back: due times that it had reached would not come for long.
         try await worker.ledger.makeAllDue()
       }
-      while case let links = try await worker.ledger.pendingLinks(limit: 1000), !links.isEmpty {
-        try await worker.publish(links)
-      }
+      try await publishPending()
       try await worker.removeUnused()
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {
@@ -76,14 +74,20 @@ package struct JobRun: Sendable {
     }
   }
 
+  /// Makes the links that a dead worker left undone.
+  private func publishPending() async throws {
+    while case let links = try await worker.ledger.pendingLinks(limit: 1000), !links.isEmpty {
+      let refused = try await worker.publish(links)
+      board.noteRefused(refused)
+      // They stay pending: asking once more would give them again.
+      guard refused.isEmpty else { return }
+    }
+  }
+
   private func finish(_ job: JobNumber, _ run: RunNumber) async throws(RunStop) {
     do {
       var left = try await worker.ledger.unsettled(job: job, run: run)
-      let unusable = left[.unusable] ?? 0
-      if unusable > 0 {
-        board.count(
-          FailureRecord(BadURL.notAbsolute), of: "unusable items", times: unusable)
-      }
+      try await tellUnusable(job, count: left[.unusable] ?? 0)
       // What a stopped or limited run did not get to is not fresh: it was not looked at.
       if board.isStopping || options.limit != nil { left = [:] }
       board.settledWithoutWork(left)
@@ -91,6 +95,16 @@ package struct JobRun: Sendable {
         run, job: job, counts: board.snapshot.outcomes, at: worker.now)
     } catch {
       throw RunStop(error)
+    }
+  }
+
+  /// Items that fail in every run, without a request: told again each time, until the manifest mends.
+  private func tellUnusable(_ job: JobNumber, count: Int) async throws(LedgerFailure) {
+    guard count > 0 else { return }
+    let shown = try await worker.ledger.unusableItems(of: job, limit: 50)
+    for item in shown { if let failure = item.failure { board.fails(item.id, failure) } }
+    if let first = shown.first, let failure = first.failure, count > shown.count {
+      board.count(failure, of: first.id.text, times: count - shown.count)
     }
   }
 
@@ -118,7 +132,9 @@ package struct JobRun: Sendable {
             await board.changed.wait()
           } else if result.leasedElsewhere > 0 {
             try await waitForOthers(until: result.nextLeaseEnd)
-          } else if !result.heldBack {
+          } else if result.heldBack {
+            try await worker.sleeper.sleep(for: .milliseconds(20))
+          } else {
             break
           }
         } catch {

@@ -53,6 +53,7 @@ struct Rendering {
     } else if !missing.isEmpty {
       do {
         let descriptor = try worker.store.open(bytes.original.digest)
+        defer { withExtendedLifetime(descriptor) {} }  // the decoder reads from it until then
         try await decode(descriptor.descriptor, missing, into: &result)
       } catch let failure as StorageFailure {
         throw .stop(RunStop(failure))

@@ -109,8 +109,22 @@ package final class RunBoard: Sendable {
     (.fresh, [.well]), (.cooling, [.failed]), (.notStored, [.notStored]), (.failed, [.unusable]),
   ]
 
+  /// An item that fails without having been worked on.
+  func fails(_ item: ItemID, _ failure: FailureRecord) {
+    count(failure, of: item.text, times: 1)
+    onFailure(item, failure)
+  }
+
   func count(_ failure: FailureRecord, of item: String, times: Int) {
     state.withLock { $0.snapshot.errors.count(failure, of: item, times: times) }
+  }
+
+  /// Names that could not be published; their items are as they were settled.
+  func noteRefused(_ links: [(LinkTask, FailureRecord)]) {
+    state.withLock { state in
+      for (link, failure) in links { state.snapshot.errors.count(failure, of: link.path) }
+      state.snapshot.warnings += links.count
+    }
   }
 
   // MARK: Stopping

@@ -58,16 +58,47 @@ package struct Worker: Sendable {
     }
   }
 
-  /// Makes and removes published names, then lets the ledger know that they are as it wants them.
-  func publish(_ links: [LinkTask]) async throws(RunStop) {
-    guard !links.isEmpty else { return }
+  /// Makes and removes published names, then lets the ledger know which are as it wants them.
+  ///
+  /// - Returns: those that cannot be made, such as a name where another item's folder stands.
+  func publish(_ links: [LinkTask]) async throws(RunStop) -> [(LinkTask, FailureRecord)] {
+    guard !links.isEmpty else { return [] }
+    var refused: [(LinkTask, FailureRecord)] = []
     do {
-      try await store.publish(
-        links.map { PublicName(job: $0.jobName, path: $0.path, object: $0.object) })
-      try await ledger.confirm(links)
+      do throws(StorageFailure) {
+        try await store.publish(links.map(PublicName.init))
+      } catch {
+        // One name spoils a group: each is tried alone, and those that stand are confirmed.
+        guard error.disposition != .stopRun else { throw error }
+        refused = try await publishEach(links)
+      }
+      let failed = Set(refused.map(\.0))
+      try await ledger.confirm(links.filter { !failed.contains($0) })
+      return refused
     } catch {
       throw RunStop(error)
     }
+  }
+
+  private func publishEach(
+    _ links: [LinkTask]
+  ) async throws(StorageFailure) -> [(LinkTask, FailureRecord)] {
+    var refused: [(LinkTask, FailureRecord)] = []
+    for link in links {
+      do throws(StorageFailure) {
+        try await store.publish([PublicName(link)])
+      } catch {
+        guard error.disposition != .stopRun else { throw error }
+        refused.append((link, FailureRecord(error)))
+      }
+    }
+    return refused
+  }
+}
+
+extension PublicName {
+  fileprivate init(_ link: LinkTask) {
+    self.init(job: link.jobName, path: link.path, object: link.object)
   }
 }
 

@@ -336,6 +336,17 @@ private func failure(_ file: [UInt8], _ recipes: [Recipe] = [recipe(50)]) async 
       "\(saver.name) at \(percent) %: \(code ?? "made")")
   }
 
+  @Test(arguments: [1, 2, 4, 8, 30])
+  func `fails however it is shrunk while it is read`(_ divisor: Int) async {
+    for options in [[:], ["interlace": OperationArgument.bool(true)]] {
+      let whole = TestPictures.photo("jpegsave", 800, 600, options: options)
+      for cut in [3, 40, 400, whole.count / 2] {
+        #expect(
+          await failure(whole.dropLast(cut), [recipe(800 / divisor)]) == "truncated", "\(cut)")
+      }
+    }
+  }
+
   @Test func `but lacks only a JPEG's end marker is made, with a warning`() async throws {
     let whole = TestPictures.photo("jpegsave", 300, 200)
     let rendered = try await sharedPool.render(whole.dropLast(2), [recipe(100), recipe(50)])

@@ -323,6 +323,22 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
+  @Test func `reports a name that another item's folder takes, and goes on`() async throws {
+    let scenario = Scenario()
+    let origin = try OriginServer.start { request in
+      .ok(PlainPNG.bytes(red: UInt8(request.path.count)), [("Cache-Control", "max-age=600")])
+    }
+    defer { origin.stop() }
+    let manifest = try scenario.manifest([
+      ["id": "a", "url": origin.url("/a")], ["id": "a.jpg/b", "url": origin.url("/bb")],
+      ["id": "c", "url": origin.url("/ccc")],
+    ])
+    let run = try await scenario.run(manifest)
+    #expect(run.nonzero == ["fetched": 3] && run.errorCounts == ["bad-item": 1], "\(run.errors)")
+    #expect(scenario.publishedPaths.count == 2)
+    #expect(try await scenario.run(manifest).nonzero == ["fresh": 3])
+  }
+
   @Test func `refuses a wrong manifest before anything is done`() async throws {
     let scenario = Scenario()
     let path = scenario.folder.path + "/bad.json"

@@ -16,10 +16,10 @@ import Vocabulary
     #expect(gate.enter(ticket(2), at: .zero).started == [ticket(2)])
     #expect(gate.enter(ticket(3), at: .zero) == HostGate.Outcome())
     #expect(gate.enter(ticket(4), at: .zero) == HostGate.Outcome())
-    #expect(gate.leave(at: .zero).started == [ticket(3)])
-    #expect(gate.leave(at: .zero).started == [ticket(4)])
-    #expect(gate.leave(at: .zero) == HostGate.Outcome())
-    #expect(gate.leave(at: .zero) == HostGate.Outcome())
+    #expect(gate.leave(ticket(1), .well, at: .zero).started == [ticket(3)])
+    #expect(gate.leave(ticket(2), .well, at: .zero).started == [ticket(4)])
+    #expect(gate.leave(ticket(3), .well, at: .zero) == HostGate.Outcome())
+    #expect(gate.leave(ticket(4), .well, at: .zero) == HostGate.Outcome())
     #expect(gate.isIdle(at: .zero))
   }
 
@@ -38,7 +38,8 @@ import Vocabulary
     _ = gate.enter(ticket(3, parallel: 1), at: .zero)
     let (first, second) = (gate.giveUp(2), gate.giveUp(2))
     #expect(first && !second)
-    #expect(gate.leave(at: .zero).started == [ticket(3, parallel: 1)])
+    #expect(
+      gate.leave(ticket(1, parallel: 1), .none, at: .zero).started == [ticket(3, parallel: 1)])
   }
 
   @Test func `spaces starts by the rate`() {
@@ -49,6 +50,30 @@ import Vocabulary
     #expect(gate.proceed(at: .milliseconds(5999)).started == [])
     #expect(gate.proceed(at: .seconds(6)).started == [slow(2)])
     #expect(!gate.isIdle(at: .seconds(6)))
+  }
+
+  @Test(arguments: [HostSign.strained, .unreachable("no connection")])
+  func `lets half as many through after a sign of trouble`(_ sign: HostSign) {
+    var gate = HostGate()
+    let tickets = (1...20).map { ticket($0, parallel: 4) }
+    for ticket in tickets[..<10] { _ = gate.enter(ticket, at: .zero) }
+    #expect(gate.active == 4)
+    #expect(gate.leave(tickets[0], sign, at: .zero).started == [])
+    #expect(gate.leave(tickets[1], sign, at: .zero).started == [])  // the same trouble
+    #expect(gate.active == 2)
+    #expect(gate.leave(tickets[2], .none, at: .zero).started == [tickets[4]])
+    #expect(gate.leave(tickets[3], .well, at: .zero).started == [tickets[5]])
+    #expect(gate.leave(tickets[4], .well, at: .zero).started == [tickets[6], tickets[7]])
+    #expect(gate.limit.value == 3)
+  }
+
+  @Test func `remembers trouble for a while`() {
+    var gate = HostGate()
+    _ = gate.enter(ticket(1), at: .zero)
+    _ = gate.leave(ticket(1), .strained, at: .seconds(1))
+    #expect(!gate.isIdle(at: .seconds(1)))
+    #expect(!gate.isIdle(at: .seconds(1) + HostGate.memory))
+    #expect(gate.isIdle(at: .seconds(2) + HostGate.memory))
   }
 
   @Test func `starts nobody while the host is held`() {

@@ -6,29 +6,37 @@ import TestSupport
 import Threading
 import Vocabulary
 
-/// A fetcher with real sockets, limits short enough for a test, and time that may stand still.
+/// A fetcher with real sockets, and time that stands still until a test moves it.
+///
+/// libcurl's own timer, that of the connection, is the only one that goes by real time.
 struct Lab {
   let engine: TransferEngine
   let fetcher: Fetcher
-  let sleeper: any Sleeper
+  let sleeper: ManualSleeper
   var settings = NetworkSettings()
 
   static let loopback = AddressRange("127.0.0.0/8")!
 
   init(
     _ options: TransferEngine.Options = .init(connections: 32),
-    sleeper: any Sleeper = SystemSleeper(), clock: WallClock = .system, jitter: Double = 0,
+    sleeper: ManualSleeper = ManualSleeper(), clock: WallClock = .system, jitter: Double = 0,
     adjust: (inout NetworkSettings) -> Void = { _ in }
   ) {
+    var options = options
+    options.clock = { sleeper.now.wholeMilliseconds }
     engine = TransferEngine(options)
     self.sleeper = sleeper
     fetcher = Fetcher(engine: engine, sleeper: sleeper, clock: clock, jitter: { jitter })
     settings.allow = [Self.loopback]
     settings.attempts = 1
-    settings.connectTimeout = .seconds(5)
-    settings.idleTimeout = .seconds(5)
-    settings.timeout = .seconds(20)
+    settings.connectTimeout = .seconds(600)
     adjust(&settings)
+  }
+
+  /// Lets time pass, for waits and for deadlines; returns when what is overdue has ended.
+  func advance(by duration: Duration) async {
+    sleeper.advance(by: duration)
+    await engine.lookAtDeadlines()
   }
 
   func request(_ url: String, to sink: MemorySink = MemorySink()) throws -> FetchRequest {
@@ -43,44 +51,16 @@ struct Lab {
 
   /// The failure of a fetch that must fail; nil where it does not.
   func failure(of url: String, to sink: MemorySink = MemorySink()) async throws -> FetchFailure? {
+    await failure(of: try request(url, to: sink))
+  }
+
+  func failure(of request: FetchRequest) async -> FetchFailure? {
     do throws(FetchFailure) {
-      _ = try await fetcher.fetch(try! request(url, to: sink))
+      _ = try await fetcher.fetch(request)
       return nil
     } catch {
       return error
     }
-  }
-}
-
-/// Keeps what it is given, of the last body that was begun.
-final class MemorySink: BodySink {
-  private struct State {
-    var bytes: [UInt8] = []
-    var openings = 0
-    var refusal: FailureRecord?
-  }
-
-  private let state: Mutex<State>
-
-  init(refusing refusal: FailureRecord? = nil) { state = Mutex(State(refusal: refusal)) }
-
-  var bytes: [UInt8] { state.withLock { $0.bytes } }
-  var openings: Int { state.withLock { $0.openings } }
-
-  func opened() -> MemorySink {
-    state.withLock { state in
-      state.openings += 1
-      state.bytes = []
-    }
-    return self
-  }
-
-  func write(_ piece: UnsafeRawBufferPointer) throws(FailureRecord) {
-    let refusal = state.withLock { state -> FailureRecord? in
-      state.bytes.append(contentsOf: piece)
-      return state.refusal
-    }
-    if let refusal { throw refusal }
   }
 }
 

@@ -35,7 +35,7 @@ import Vocabulary
   func `follow the table`(_ row: Row) async throws {
     let origin = try OriginServer.start { _ in row.response }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 3
       $0.backoffInitial = .zero
     }
@@ -50,7 +50,7 @@ import Vocabulary
       request.number < 3 ? .status(500) : .ok("at last")
     }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 4
     }
     let sink = MemorySink()
@@ -66,7 +66,7 @@ import Vocabulary
         ? .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") : .ok("whole")
     }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 2
     }
     let sink = MemorySink()
@@ -79,7 +79,7 @@ import Vocabulary
   @Test func `are counted in the failure`() async throws {
     let origin = try OriginServer.start { _ in .steps([.reset]) }
     defer { origin.stop() }
-    let lab = Lab() {
+    let lab = Lab {
       $0.attempts = 3
     }
     let failure = try await lab.failure(of: origin.url("/"))
@@ -126,10 +126,7 @@ import Vocabulary
   }
 
   @Test func `of a name without an address end as dns`() async throws {
-    let lab = Lab() {
-      $0.connectTimeout = .seconds(3)
-    }
-    let failure = try await lab.failure(of: "http://no-such-host.invalid/a.jpg")
+    let failure = try await Lab().failure(of: "http://no-such-host.invalid/a.jpg")
     #expect(failure?.code == "dns")
     #expect(failure?.disposition == .retry(notBefore: nil))
   }
@@ -138,7 +135,6 @@ import Vocabulary
     let origin = try OriginServer.start { _ in .ok("x") }
     let url = origin.url("/")
     origin.stop()
-    // The listener closes on its own thread.
     let failure = try await Lab().failure(of: url)
     #expect(failure?.code == "connect")
   }
@@ -234,7 +230,7 @@ import Vocabulary
       busy.stop()
       free.stop()
     }
-    let lab = Lab() {
+    let lab = Lab {
       $0.perHost = 3
     }
     try await withThrowingTaskGroup(of: Int.self) { group in
@@ -247,6 +243,31 @@ import Vocabulary
     }
     #expect(busy.peakRequests == 3)
     #expect(busy.requests.count == 12)
+  }
+
+  /// Half of the work is for a host that bears four at a time, and all of that comes first.
+  @Test func `find what a host bears, and others flow`() async throws {
+    let strict = try OriginServer.start(host: "127.0.0.1") { request in
+      request.underWay > 4
+        ? .status(429)
+        : .steps([.pause(.milliseconds(3)), .sendBytes(OriginResponse.head(204, []))])
+    }
+    let free = try OriginServer.start(host: "127.0.0.2") { _ in .ok("x") }
+    defer {
+      strict.stop()
+      free.stop()
+    }
+    let lab = Lab { $0.attempts = 4 }
+    let urls =
+      (0..<200).map { strict.url("/\($0)") } + (0..<200).map { free.url("/\($0)") }
+    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+      for url in urls { group.addTask { try await lab.fetch(url).status } }
+      return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+    }
+    #expect(statuses == [200: 200, 204: 200])
+    #expect(free.requests.count == 200)
+    // Each rise above what it bears costs one.
+    #expect(strict.requests.count - 200 <= 20)
   }
 
   @Test func `keep to the engine's number of connections`() async throws {

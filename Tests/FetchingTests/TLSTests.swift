@@ -21,7 +21,7 @@ import Vocabulary
       }
       try await group.waitForAll()
     }
-    let log = origin.accessLog
+    let log = await origin.accessLog(reach: 50)
     #expect(log.count == 50)
     #expect(log.allSatisfy { $0.hasPrefix("HTTP/2") })
     #expect(Set(log.map { $0.split(separator: " ")[1] }).count == 1)
@@ -53,6 +53,9 @@ import Vocabulary
     #expect(try await lab.fetch(url).status == 200)
     lab.settings.allow = []
     #expect(try await lab.failure(of: url)?.code == "blocked-address")
-    #expect(origin.accessLog.count == 1)
+    lab.settings.allow = [Lab.loopback]
+    #expect(try await lab.fetch(url + "?again").status == 200)
+    let log = await origin.accessLog(reach: 2)
+    #expect(log.map { $0.split(separator: " ").last } == ["/a.txt", "/a.txt?again"])
   }
 }

@@ -250,7 +250,7 @@ import Vocabulary
     var scene = Scene(ledger: ledger, clock: clock)
     try await scene.read(items(3000))
     try await scene.beginRun()
-    for round in 0..<12 {
+    for round in 0..<6 {
       let working = scene
       async let work: Void = claimAndSettle(working)
       // What a power cut would leave: the WAL as it is at this moment, and the file before it.

@@ -128,6 +128,7 @@ import Vocabulary
     let view = try await scene.view("bad")
     #expect(view.state == .unusable && view.url == nil && view.key == nil)
     #expect(view.failure?.code == "bad-url")
+    #expect(try await scene.ledger.unusableItems(of: scene.job, limit: 5) == [view])
     #expect(try await scene.runOnce(rule: DueRule(horizon: scene.clock.now, takesAll: true)) == 1)
     // It becomes usable and unusable again by the manifest alone.
     try await scene.read(items(1) + [item("bad", "https://h.example/x.jpg")])

@@ -96,6 +96,9 @@ private struct Housed: Ledger {
   func items(withID id: String) async throws(LedgerFailure) -> [ItemView] {
     try await ledger.items(withID: id)
   }
+  func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView] {
+    try await ledger.unusableItems(of: job, limit: limit)
+  }
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await ledger.status(at: now)
   }

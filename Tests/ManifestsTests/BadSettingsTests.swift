@@ -216,7 +216,7 @@ struct BadRow: CustomTestStringConvertible, Sendable {
       "\"limits\": {\"formats\": [\"jpg\", \"svg\", \"png\", \"png\"]}",
       "limits.formats[0]: \"jpg\" is not jpeg, png, webp, gif, avif, heic or tiff, did you mean "
         + "\"jpeg\"?",
-      "limits.formats[1]: \"svg\" is not jpeg, png, webp, gif, avif, heic or tiff",
+      "limits.formats[1]: \"svg\" is not supported yet",
       "limits.formats[3]: \"png\" is given twice"),
     row("\"limits\": {\"formats\": []}", "limits.formats: is empty: no picture could be read"),
   ])

@@ -70,16 +70,6 @@ private func row(_ variants: String, _ lines: String...) -> BadRow {
     #expect(problems("{\"version\": 1, \"variants\": \(row.members)}") == row.lines)
   }
 
-  @Test(arguments: Unsupported.words) func `is refused while it cannot be done`(
-    key: String, word: String
-  ) {
-    let variant = "{\"name\": \"a\", \"width\": 9, \"\(key)\": \"\(word)\"}"
-    #expect(
-      problems("{\"version\": 1, \"variants\": [\(variant)]}") == [
-        "variants[0].\(key): \"\(word)\" is not supported yet"
-      ])
-  }
-
   @Test(
     arguments: [
       ("{id}.{ext}", []), ("{variant}/{id}.{ext}", []), ("a/{shard}/{id}/{variant}", []),
@@ -146,14 +136,5 @@ private func row(_ variants: String, _ lines: String...) -> BadRow {
   ])
   func `is said of publish`(row: Row) {
     #expect(problems("{\"version\": 1, " + row.text.dropFirst()) == row.lines)
-  }
-}
-
-extension Unsupported {
-  /// Key and value of everything that a variant may not say yet.
-  fileprivate static var words: [(String, String)] {
-    fits.map { ("fit", $0.rawValue) } + positions.map { ("position", $0.rawValue) }
-      + formats.map { ("format", $0.rawValue) } + efforts.map { ("effort", $0.rawValue) }
-      + metadata.map { ("metadata", $0.rawValue) } + animations.map { ("animation", $0.rawValue) }
   }
 }

@@ -102,6 +102,15 @@ private let everything = """
     #expect(settings.name == "catalog")
   }
 
+  @Test(arguments: VariantSpec.words) func `take every value of a variant's keys`(
+    key: String, word: String, expected: VariantSpec
+  ) throws {
+    let head =
+      "{\"version\": 1, \"name\": \"job\", "
+      + "\"variants\": [{\"name\": \"a\", \"width\": 9, \"\(key)\": \(word)}]}"
+    #expect(try Manifests.settings(fromHead: head, environment: [:]).variants == [expected])
+  }
+
   @Test func `of hosts are laid over the job's, the first match first`() throws {
     let file = ManifestTestFile(everything)
     let settings = try ManifestFile.open(path: file.path, environment: ["TOKEN": "x"]).settings
@@ -203,5 +212,25 @@ private let everything = """
         == "the job's settings in the ledger: network.headers.Cookie: the environment variable A is "
         + "not set or is empty")
     #expect(throws: ManifestFailure.self) { try settings(fromHead: "{", environment: [:]) }
+  }
+}
+
+extension VariantSpec {
+  /// Each key that takes words or sizes, a value of it in JSON, and the variant that it makes.
+  fileprivate static var words: [(String, String, VariantSpec)] {
+    func each<Value: RawRepresentable<String> & CaseIterable>(
+      _ key: String, _ place: WritableKeyPath<VariantSpec, Value>
+    ) -> [(String, String, VariantSpec)] {
+      Value.allCases.map { value in
+        var spec = VariantSpec(name: "a", width: 9)
+        spec[keyPath: place] = value
+        return (key, "\"\(value.rawValue)\"", spec)
+      }
+    }
+    var budget = VariantSpec(name: "a", width: 9)
+    budget.maxBytes = 24 << 10
+    return each("fit", \.fit) + each("position", \.position) + each("format", \.format)
+      + each("effort", \.effort) + each("metadata", \.metadata) + each("animation", \.animation)
+      + [("maxBytes", "\"24KiB\"", budget), ("maxBytes", "24576", budget)]
   }
 }

@@ -1,4 +1,6 @@
 import Glibc
+import Synchronization
+import Threading
 
 /// nginx with TLS and HTTP/2 on a loopback port, with a certificate of its own making.
 package final class OriginNginx: Sendable {
@@ -8,6 +10,7 @@ package final class OriginNginx: Sendable {
   /// The certificate that it shows, for the names `tls.example` and `127.0.0.1`.
   package let certificateFile: String
   private let folder: String
+  private let log: OriginLog
 
   struct Failure: Error {
     let what: String
@@ -20,6 +23,7 @@ package final class OriginNginx: Sendable {
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     certificateFile = "\(folder)/certificate.pem"
     port = try Self.freePort()
+    log = try OriginLog(path: "\(folder)/access.log")
     try Self.write("hello", to: "\(folder)/a.txt")
     try Self.write(Self.configuration(folder, port), to: "\(folder)/nginx.conf")
     guard
@@ -32,21 +36,13 @@ package final class OriginNginx: Sendable {
     else { throw Failure(what: "openssl or nginx") }
   }
 
-  /// One line for each request: protocol, connection, target.
-  package var accessLog: [String] {
-    guard let file = fopen("\(folder)/access.log", "r") else { return [] }
-    defer { fclose(file) }
-    var text: [UInt8] = []
-    var byte = fgetc(file)
-    while byte != EOF {
-      text.append(UInt8(byte))
-      byte = fgetc(file)
-    }
-    return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
-  }
+  /// Returns when so many requests have been logged, which may be after they were answered: a line
+  /// for each, with protocol, connection, target.
+  package func accessLog(reach count: Int) async -> [String] { await log.lines(reach: count) }
 
   package func stop() {
     _ = Self.run("/usr/sbin/nginx", "-c", "\(folder)/nginx.conf", "-s", "stop")
+    log.stop()
     _ = Self.run("/bin/rm", "-rf", folder)
   }
 
@@ -97,5 +93,69 @@ package final class OriginNginx: Sendable {
     var status: CInt = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     return status
+  }
+}
+
+/// A log file that is a pipe, so that its reader is told of each line.
+private final class OriginLog: Sendable {
+  private struct State {
+    var lines: [String] = []
+    var waiters: [(count: Int, continuation: CheckedContinuation<[String], Never>)] = []
+  }
+
+  private let state = Mutex(State())
+  private let pipe: CInt
+  private static let lastLine = "stop"
+
+  init(path: String) throws {
+    guard mkfifo(path, 0o600) == 0 else { throw OriginNginx.Failure(what: path) }
+    // For both, so that neither end waits for the other to be opened.
+    pipe = open(path, O_RDWR | O_CLOEXEC)
+    guard pipe >= 0 else { throw OriginNginx.Failure(what: path) }
+    _ = OwnedThread(name: "origin-log") { [self] in readAll() }
+  }
+
+  func lines(reach count: Int) async -> [String] {
+    await withCheckedContinuation { continuation in
+      let lines = state.withLock { state -> [String]? in
+        if state.lines.count >= count { return state.lines }
+        state.waiters.append((count, continuation))
+        return nil
+      }
+      if let lines { continuation.resume(returning: lines) }
+    }
+  }
+
+  func stop() {
+    _ = Array((Self.lastLine + "\n").utf8).withUnsafeBytes { write(pipe, $0.baseAddress, $0.count) }
+  }
+
+  private func readAll() {
+    var text: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = read(pipe, &chunk, chunk.count)
+      guard count > 0 else { break }
+      text += chunk[..<count]
+      while let end = text.firstIndex(of: 0x0A) {
+        let line = String(decoding: text[..<end], as: UTF8.self)
+        text.removeFirst(end + 1)
+        guard line != Self.lastLine else {
+          close(pipe)
+          return
+        }
+        note(line)
+      }
+    }
+  }
+
+  private func note(_ line: String) {
+    let (lines, ready) = state.withLock { state in
+      state.lines.append(line)
+      let count = state.lines.count
+      defer { state.waiters.removeAll { $0.count <= count } }
+      return (state.lines, state.waiters.filter { $0.count <= count })
+    }
+    for waiter in ready { waiter.continuation.resume(returning: lines) }
   }
 }

@@ -60,9 +60,16 @@ package struct OriginResponse: Sendable {
     return Array((text + "\r\n").utf8)
   }
 
+  /// - Parameter atEnd: called once, before the bytes that end the response or when it has ended.
   /// - Returns: whether the connection goes on.
-  func play(on socket: CInt, isHead: Bool) -> Bool {
-    for step in steps {
+  func play(on socket: CInt, atEnd: () -> Void) -> Bool {
+    var hasEnded = false
+    defer { if !hasEnded { atEnd() } }
+    for (index, step) in steps.enumerated() {
+      if index == steps.count - 1, case .sendBytes = step {
+        hasEnded = true
+        atEnd()
+      }
       guard step.play(on: socket) else { return false }
     }
     return true

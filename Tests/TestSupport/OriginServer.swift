@@ -30,6 +30,8 @@ package final class OriginServer: Sendable {
     package var connection: Int
     /// How often this target has been asked for, this time included.
     package var number: Int
+    /// Requests that were under way when it came, this one included.
+    package var underWay: Int
     package var arrivedAt: ContinuousClock.Instant
 
     /// The target without its query.
@@ -162,8 +164,8 @@ package final class OriginServer: Sendable {
     var reader = OriginReader(socket: socket)
     while let head = reader.nextHead() {
       guard let request = note(head, connection) else { break }
-      let goesOn = respond(request).play(on: socket, isHead: request.method == "HEAD")
-      state.withLock { $0.underWay -= 1 }
+      // Before the last bytes leave: whoever has them may ask again at once.
+      let goesOn = respond(request).play(on: socket) { state.withLock { $0.underWay -= 1 } }
       if !goesOn || request["connection"]?.lowercased() == "close" { break }
     }
     _ = state.withLock { $0.open.remove(socket) }
@@ -175,8 +177,9 @@ package final class OriginServer: Sendable {
     let ready = state.withLock { state in
       state.counts[request.target, default: 0] += 1
       request.number = state.counts[request.target]!
-      state.requests.append(request)
       state.underWay += 1
+      request.underWay = state.underWay
+      state.requests.append(request)
       state.peak = max(state.peak, state.underWay)
       let count = state.requests.count
       defer { state.waiters.removeAll { $0.count <= count } }
@@ -205,6 +208,7 @@ extension OriginServer.Request {
     self.head = head
     self.connection = connection
     number = 0
+    underWay = 0
     arrivedAt = .now
   }
 }

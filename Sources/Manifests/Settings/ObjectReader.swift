@@ -104,9 +104,7 @@ struct ObjectReader {
     return nil
   }
 
-  func choice<Value: RawRepresentable<String> & CaseIterable & Hashable>(
-    _ key: String, unsupported: Set<Value> = []
-  ) -> Value? {
+  func choice<Value: RawRepresentable<String> & CaseIterable>(_ key: String) -> Value? {
     guard let text = string(key) else { return nil }
     let known = Value.allCases.map(\.rawValue)
     guard let value = Value(rawValue: text) else {
@@ -114,10 +112,6 @@ struct ObjectReader {
         key,
         "\(Shown.quoted(text)) is not \(Shown.alternatives(known))"
           + Suggestion.text(for: text, among: known))
-      return nil
-    }
-    guard !unsupported.contains(value) else {
-      reject(key, "\"\(text)\" is \(Unsupported.message)")
       return nil
     }
     return value

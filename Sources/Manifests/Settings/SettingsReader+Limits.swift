@@ -16,10 +16,15 @@ extension SettingsReader {
 
   private func formats(_ object: ObjectReader) -> Set<ImageFormat> {
     guard let names = object.strings("formats") else { return ImageFormat.allowedByDefault }
-    let known = ImageFormat.allCases.filter(ImageFormat.allowedByDefault.contains).map(\.rawValue)
+    let known = ImageFormat.allCases.filter { !Unsupported.formats.contains($0) }.map(\.rawValue)
     var formats: Set<ImageFormat> = []
     for (place, name) in names {
-      guard known.contains(name), let format = ImageFormat(rawValue: name) else {
+      let format = ImageFormat(rawValue: name)
+      if let format, Unsupported.formats.contains(format) {
+        problems.add(place, "\"\(name)\" is \(Unsupported.message)")
+        continue
+      }
+      guard let format else {
         problems.add(
           place,
           "\(Shown.quoted(name)) is not \(Shown.alternatives(known))"

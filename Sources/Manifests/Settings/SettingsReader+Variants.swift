@@ -15,8 +15,7 @@ extension SettingsReader {
       let place = document.place["variants"][i]
       guard
         let object = ObjectReader(
-          value, at: place, keys: ManifestKeys.variant, unsupported: Unsupported.variantKeys,
-          problems: problems)
+          value, at: place, keys: ManifestKeys.variant, problems: problems)
       else { continue }
       let name = variantName(object)
       let spec = variant(object, name: name ?? "")
@@ -44,16 +43,16 @@ extension SettingsReader {
 
   private func variant(_ object: ObjectReader, name: String) -> VariantSpec {
     var spec = VariantSpec(name: name)
-    object.choice("fit", unsupported: Unsupported.fits).assign(to: &spec.fit)
-    object.choice("position", unsupported: Unsupported.positions).assign(to: &spec.position)
+    object.choice("fit").assign(to: &spec.fit)
+    object.choice("position").assign(to: &spec.position)
     object.boolean("enlarge").assign(to: &spec.enlarge)
-    object.choice("format", unsupported: Unsupported.formats).assign(to: &spec.format)
+    object.choice("format").assign(to: &spec.format)
     spec.quality = object.integer("quality", in: 1...100)
-    object.choice("effort", unsupported: Unsupported.efforts).assign(to: &spec.effort)
+    object.choice("effort").assign(to: &spec.effort)
     background(object).assign(to: &spec.background)
     ratios(object).assign(to: &spec.dpr)
-    object.choice("metadata", unsupported: Unsupported.metadata).assign(to: &spec.metadata)
-    object.choice("animation", unsupported: Unsupported.animations).assign(to: &spec.animation)
+    object.choice("metadata").assign(to: &spec.metadata)
+    object.choice("animation").assign(to: &spec.animation)
     spec.maxBytes = object.byteSize("maxBytes", in: 100...(1 << 40))
     readSize(object, into: &spec)
     return spec

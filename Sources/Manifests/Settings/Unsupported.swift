@@ -5,15 +5,9 @@ import Vocabulary
 enum Unsupported {
   static let documentKeys: Set<String> = ["fallback", "sources"]
   static let networkKeys: Set<String> = ["proxy"]
-  static let variantKeys: Set<String> = ["maxBytes"]
 
-  static let fits: Set<VariantSpec.Fit> = [.outside, .contain, .fill]
-  static let positions: Set<VariantSpec.Position> = Set(VariantSpec.Position.allCases)
-    .subtracting([.centre])
-  static let formats: Set<VariantSpec.Format> = [.avif, .gif]
-  static let efforts: Set<VariantSpec.Effort> = []
-  static let metadata: Set<VariantSpec.Metadata> = [.icc, .copyright, .all]
-  static let animations: Set<VariantSpec.Animation> = []
+  /// Originals that no decoder takes, whatever the manifest allows.
+  static let formats: Set<ImageFormat> = [.svg, .jp2, .bmp, .pdf]
 
   static let message = "not supported yet"
 }
