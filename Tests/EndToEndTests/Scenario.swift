@@ -39,7 +39,7 @@ struct Scenario {
 
   /// `run MANIFEST --root … --json` with more options, to its end.
   func run(_ manifest: String, _ options: String...) async throws -> ProgramRun.Result {
-    try await start(manifest, options).result()
+    try await ProgramTurns.shared.inTurn { try await start(manifest, options).result() }
   }
 
   func start(_ manifest: String, _ options: [String] = []) throws -> ProgramRun {
