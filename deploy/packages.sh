@@ -4,7 +4,8 @@
 
 # What the build links against.
 build_packages=(
-  libvips-dev libsqlite3-dev libcurl4-openssl-dev libseccomp-dev libssl-dev libyajl-dev pkg-config
+  libvips-dev libsqlite3-dev libcurl4-openssl-dev libseccomp-dev libssl-dev libyajl-dev
+  zlib1g-dev libbrotli-dev libzstd-dev pkg-config
 )
 
 step() { printf '\n==> %s\n' "$*" >&2; }

@@ -14,6 +14,8 @@ package enum NameAnswer: Sendable, Hashable {
 /// The system's resolver. It blocks: called on threads of its own only.
 package enum SystemResolver {
   package static func answer(to name: String) -> NameAnswer {
+    // RFC 6761 §6.3: this machine, whatever the resolver would say.
+    if name.isBelowLocalhost { return .addresses([.loopback, .loopback6]) }
     var hints = addrinfo()
     hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_ADDRCONFIG
@@ -38,6 +40,19 @@ package enum SystemResolver {
     return .failure(
       words.map { String(cString: $0) } ?? "error \(code)", isFinal: noSuchName.contains(code))
   }
+}
+
+extension String {
+  /// Whether it is `localhost` or a name below it, in any case and with or without a last dot.
+  fileprivate var isBelowLocalhost: Bool {
+    let labels = lowercased().split(separator: ".")
+    return labels.last == "localhost"
+  }
+}
+
+extension NetworkAddress {
+  fileprivate static let loopback = NetworkAddress(bytes: [127, 0, 0, 1])!
+  fileprivate static let loopback6 = NetworkAddress("::1")!
 }
 
 extension ItemURL {

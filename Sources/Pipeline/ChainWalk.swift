@@ -382,19 +382,19 @@ extension CacheSettings {
     _ failure: FailureRecord, status: Int?, head: ResponseHead?, after before: EntryFailure?,
     at now: Timestamp
   ) -> EntryFailure {
-    let count = (before?.count ?? 0) + 1
+    // Nobody was asked for what was postponed: it makes no row of failures longer.
+    let wasAsked = failure.code != "postponed"
+    let count = max(1, (before?.count ?? 0) + (wasAsked ? 1 : 0))
     let decision =
       head.map { negativeFreshness(of: $0, settings: self, failuresInARow: count, now: now) }
       ?? .coolingDown(failuresInARow: count, now: now)
     var nextTry = decision.nextTry
-    var isServersWord = decision.isServersWord
     if case .retry(let notBefore?) = failure.disposition, notBefore > nextTry {
       nextTry = notBefore
-      isServersWord = true
     }
     return EntryFailure(
       failure: failure, status: status, at: now, count: count, nextTry: nextTry,
-      isServersWord: isServersWord, since: before?.since ?? now,
+      isServersWord: decision.isServersWord, since: before?.since ?? now,
       missingSince: status == 404 ? before?.missingSince ?? now : nil)
   }
 }

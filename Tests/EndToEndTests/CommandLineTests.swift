@@ -280,8 +280,11 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     let job = try Job(failing: 1)
     defer { job.origin.stop() }
     _ = try await job.run()
-    let byID = try await job.scenario.show("a")
-    let byURL = try await job.scenario.show(job.origin.url("/a"))
+    var byID = try await job.scenario.show("a")
+    var byURL = try await job.scenario.show(job.origin.url("/a"))
+    // What a job sees of it says how old it is now.
+    byID["jobs"] = nil
+    byURL["jobs"] = nil
     #expect(byID as NSDictionary == byURL as NSDictionary)
     #expect(byID["url"] as? String == job.origin.url("/a"))
     let missing = try await job.scenario.show("missing-0")

@@ -217,6 +217,13 @@ import Vocabulary
     #expect(origin.requests.count == 1)
   }
 
+  @Test(arguments: ["localhost", "LOCALHOST", "a.localhost", "b.a.localhost."])
+  func `below localhost is this machine`(name: String) throws {
+    let loopback = try ["127.0.0.1", "::1"].map { try #require(NetworkAddress($0)) }
+    #expect(SystemResolver.answer(to: name) == .addresses(loopback))
+    #expect(SystemResolver.answer(to: "not" + name + ".invalid") != .addresses(loopback))
+  }
+
   @Test func `is answered by the system`() throws {
     let address = try #require(NetworkAddress("127.0.0.1"))
     guard case .addresses(let addresses) = SystemResolver.answer(to: "localhost") else {
