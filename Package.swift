@@ -42,6 +42,7 @@ let package = Package(
   targets: [
     // C: each imported by exactly one Swift target
     shim("CCrypto", pkgConfig: "libcrypto"),
+    shim("CCoding"),
     shim("CCurl", pkgConfig: "libcurl"),
     shim("CSQLite", pkgConfig: "sqlite3"),
     shim("CSeccomp", pkgConfig: "libseccomp"),
@@ -50,6 +51,7 @@ let package = Package(
     shim("CVips", pkgConfig: "gobject-2.0"),
     shim("CYajl", pkgConfig: "yajl"),
     shim("CFiles"),
+    shim("CResample"),
     shim("CUnix"),
     shim("CThreadName"),
 
@@ -62,7 +64,8 @@ let package = Package(
     module("Hashing", ["CCrypto", "Vocabulary"]),
     module("DecoderWire", ["CUnix", "Vocabulary"]),
     module("LedgerCore", ["HTTPCaching", "Vocabulary"]),
-    module("HTTPTransfer", ["CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
+    module(
+      "HTTPTransfer", ["CCoding", "CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
 
     // stages
     module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),
@@ -82,7 +85,7 @@ let package = Package(
     module("Reporting", ["HTTPCaching", "LedgerCore", "Pipeline", "Vocabulary"]),
 
     // the confined process
-    module("Imaging", ["CVips", "Vocabulary"]),
+    module("Imaging", ["CResample", "CVips", "Vocabulary"]),
     program("thumbdecoder", ["CSeccomp", "DecoderWire", "Imaging", "Vocabulary"]),
 
     // entry

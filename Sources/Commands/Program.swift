@@ -58,11 +58,14 @@ package enum Program {
     }
     switch first {
     case "--help", "-h", "help":
-      if arguments.count > 1, let command = OptionTable.command(named: arguments[1]) {
-        console.print(command.help)
-      } else {
+      guard arguments.count > 1 else {
         console.print(OptionTable.overview)
+        return .well
       }
+      guard let command = OptionTable.command(named: arguments[1]) else {
+        throw UsageError.unknownCommand(arguments[1])
+      }
+      console.print(command.help)
       return .well
     case "--version":
       console.print(["thumbworker \(version)"])

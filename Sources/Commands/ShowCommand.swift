@@ -30,9 +30,10 @@ struct ShowCommand {
     }
     let lookup = EntryLookup(ledger: ledger, environment: environment)
     let now = Timestamp(milliseconds: WallClock.system.milliseconds())
-    var urls = try await lookup.urls(ofID: subject)
-    if urls.isEmpty, let url = try? ItemURL(subject) { urls = [url] }  // else it is an unknown id
-    guard !urls.isEmpty else {
+    let items = try await lookup.items(withID: subject)
+    var urls = items.compactMap(\.url)
+    if items.isEmpty, let url = try? ItemURL(subject) { urls = [url] }  // else it is an unknown id
+    guard !urls.isEmpty || !items.isEmpty else {
       throw UsageError(
         message: "\"\(subject)\" is neither a URL nor an item's id in \(site.layout.root)", hint: ""
       )
@@ -40,6 +41,10 @@ struct ShowCommand {
     var seen: Set<ItemURL> = []
     for url in urls where seen.insert(url).inserted {
       let report = ShowReport(try await lookup.story(of: url, at: now))
+      console.print(parsed.has("--json") ? [report.json] : report.lines)
+    }
+    for item in items where item.url == nil {
+      let report = UnusableItemReport(item)
       console.print(parsed.has("--json") ? [report.json] : report.lines)
     }
     await ledger.close()

@@ -72,9 +72,10 @@ package struct DecodeFailure: WorkerFailure, Hashable {
     case .decoderCrashed: "drop the item: its bytes break the decoder"
     case .decoderKilled: "run again; if it stays, see whether this machine runs out of memory"
     case .decoderMisbehaved: "drop the item, and check that thumbdecoder is of this version"
-    case .decoderUnavailable: "run `thumbworker doctor`"
+    case .decoderUnavailable:
+      "install thumbdecoder of this version, and libvips, beside this program"
     case .diskFull: "free some space, then run again: what was done is kept"
-    case .originalUnreadable: "run again; if it stays, run `thumbworker verify`"
+    case .originalUnreadable: "run again; if it stays, check the disk"
     case .outputUnwritable: "see whether the root's file system takes files, then run again"
     case .cancelled: "run again"
     }

@@ -7,8 +7,9 @@ struct DecoderLaunch: Sendable {
   let executable: String
   /// Bytes that it may take beyond its libraries.
   let memory: Int
-  /// For starting libvips and warming it up.
-  var readyWithin: Duration = .seconds(30)
+  /// For starting libvips and warming it up: a fraction of a second, on a machine that is not at its
+  /// limit. One that is would rather wait than end its run.
+  var readyWithin: Duration = .seconds(120)
 
   /// A decoder's own: libvips, its threads and its codecs' tables once they are warm.
   private static let ownMemory = 48 << 20
@@ -18,9 +19,11 @@ struct DecoderLaunch: Sendable {
     memory = max(share - Self.ownMemory, 64 << 20)
   }
 
-  /// Everything that it inherits. One malloc arena: more would only fragment.
+  /// Everything that it inherits. One malloc arena: more would only fragment. One thread of libraries
+  /// that bring their own pool: the next core has the next decoder.
   private static let environment = [
     "LC_ALL=C", "MALLOC_ARENA_MAX=1", "G_SLICE=always-malloc", "VIPS_CONCURRENCY=1",
+    "OMP_NUM_THREADS=1",
     "SWIFT_BACKTRACE=enable=no",
   ]
 

@@ -101,6 +101,11 @@ extension FetchFailure {
           + (declared.map { " of \($0) bytes" } ?? " bytes") + ": \(detail)",
         "the host closed the connection too early; the item is tried again later"
       )
+    case .unusableRest(let detail):
+      (
+        "truncated", "\(url) broke off, and its rest was not to be had: \(detail)",
+        "the host closed the connection too early; the item is tried again later"
+      )
     case .tooLarge(let limit, let declared):
       (
         "too-large",
@@ -191,7 +196,8 @@ extension TransferFault {
     case .timeout(.idle(let limit)): "no byte for \(DurationText.format(limit))"
     case .timeout(.whole(let limit)): "not done within \(DurationText.format(limit))"
     case .connection(let detail), .nameLookup(let detail), .handshake(let detail),
-      .certificate(let detail), .truncated(_, _, let detail), .nonsense(let detail):
+      .certificate(let detail), .truncated(_, _, let detail), .unusableRest(let detail),
+      .nonsense(let detail):
       detail
     case .blocked(let address, let kind): "\(address) is a \(kind) address"
     case .tooLarge: "too many bytes"

@@ -17,8 +17,9 @@ package struct FetchRequest: Sendable {
   /// engine does not count: it is added, and told as `waited`, so that the next hop's deadline can be
   /// moved as well.
   package var deadline: Duration?
-  /// Called on the transfer thread, for each attempt anew, at the first body byte of a 200 or another
-  /// 2xx but 204, 205 and 206; at its end where such a body is empty. Keep it short.
+  /// Called on the transfer thread, for each body anew, at the first byte of a 200 or another 2xx but
+  /// 204, 205 and 206; at its end where it is empty. A body that is completed by its rest over another
+  /// connection stays in its sink. Keep it short.
   package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
 
   package init(
@@ -37,6 +38,7 @@ package struct FetchRequest: Sendable {
 
 /// A complete response, whatever its status.
 package struct FetchedResponse: Sendable {
+  /// 200 where a body was put together from its beginning and a 206.
   package var status: Int
   package var fields: HTTPFields
   /// When the request left (RFC 9111 §4.2.3 `request_time`), of the attempt that was answered.

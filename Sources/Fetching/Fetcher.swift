@@ -48,20 +48,30 @@ package final class Fetcher: Sendable {
     guard request.settings.proxy == nil else { throw .proxyUnsupported(request.url) }
     let fields = try requestFields.fields(for: request)
     var effort = FetchEffort()
-    let limit = request.deadline ?? sleeper.now + request.settings.timeout
+    var deadline = request.deadline
     var former: Ended?
+    var partial: PartialBody?
     while true {
       let ticket: HostGate.Ticket
-      switch await turn(request, &effort) {
+      let turn = await gates.enter(
+        request.url.host, parallel: request.settings.perHost,
+        spacing: request.settings.startSpacing)
+      effort.waited += turn.waited
+      switch turn.admission {
       case .started(let given): ticket = given
       case .cancelled: throw .cancelled(request.url, effort: effort)
       case .postponed(let refusal):
         return try postponed(request.url, refusal, former, effort).get()
       }
-      let left = limit + effort.waited - sleeper.now
-      let report = await attempt(request, fields, within: left)
+      let limit = deadline ?? turn.now - turn.waited + request.settings.timeout
+      deadline = limit
+      let left = limit + effort.waited - turn.now
+      let report = await attempt(request, fields, continuing: partial, within: left)
       effort.count(report)
-      let verdict = judge(report, request, fields, effort, limit: limit + effort.waited)
+      let verdict = judge(
+        report, continuing: partial, request, fields, effort, limit: limit + effort.waited)
+      // It holds until the server says anything else.
+      partial = report.partial ?? (report.status == nil ? partial : nil)
       // After a hold that the response may have brought.
       gates.leave(
         request.url.host, ticket,
@@ -78,29 +88,23 @@ package final class Fetcher: Sendable {
 
   // MARK: One attempt
 
-  private func turn(
-    _ request: FetchRequest, _ effort: inout FetchEffort
-  ) async -> HostGates.Admission {
-    let start = sleeper.now
-    let admission = await gates.enter(
-      request.url.host, parallel: request.settings.perHost,
-      spacing: request.settings.startSpacing)
-    effort.waited += sleeper.now - start
-    return admission
-  }
-
   private func attempt(
-    _ request: FetchRequest, _ fields: RequestFields, within left: Duration
+    _ request: FetchRequest, _ fields: RequestFields, continuing partial: PartialBody?,
+    within left: Duration
   ) async -> ExchangeReport {
     let settings = request.settings
     let outOfTime = TransferFault.timeout(.whole(settings.timeout))
     guard left > .zero else { return ExchangeReport(unstarted: outOfTime) }
-    var report = await engine.perform(
-      ExchangeRequest(
-        url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
-        connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
-        timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
-        clock: clock, makeSink: request.makeSink))
+    var exchange = ExchangeRequest(
+      url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
+      connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
+      timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
+      clock: clock, makeSink: request.makeSink)
+    if let partial {
+      exchange.fields += partial.requestFields
+      exchange.partial = partial
+    }
+    var report = await engine.perform(exchange)
     // What was left of it means nothing to the user, who has set the whole.
     if case .timeout(.whole) = report.fault { report.fault = outOfTime }
     return report
@@ -118,13 +122,19 @@ package final class Fetcher: Sendable {
   }
 
   private func judge(
-    _ report: ExchangeReport, _ request: FetchRequest, _ fields: RequestFields,
-    _ effort: FetchEffort, limit: Duration
+    _ report: ExchangeReport, continuing partial: PartialBody?, _ request: FetchRequest,
+    _ fields: RequestFields, _ effort: FetchEffort, limit: Duration
   ) -> Verdict {
     let isLast = effort.attempts >= request.settings.attempts
     guard let fault = report.fault else {
+      var response = FetchedResponse(report, fields, effort: effort)
+      if let partial, response.status == 206, response.body != nil {
+        response.status = 200
+        response.fields = partial.fields.completed(by: response.fields)
+      }
+      let asksForWhole = partial != nil && response.body == nil && response.status != 304
       return judge(
-        FetchedResponse(report, fields, effort: effort), of: request.url.host, isLast: isLast)
+        response, of: request.url.host, isLast: isLast, asksForWhole: asksForWhole)
     }
     let failure = FetchFailure(fault, of: request.url, report: report, effort: effort)
     let isOver = isLast || !RetryTable.isRetriedWithinRun(fault) || sleeper.now >= limit
@@ -132,9 +142,9 @@ package final class Fetcher: Sendable {
   }
 
   private func judge(
-    _ response: FetchedResponse, of host: String, isLast: Bool
+    _ response: FetchedResponse, of host: String, isLast: Bool, asksForWhole: Bool
   ) -> Verdict {
-    guard RetryTable.retriedStatuses.contains(response.status) else {
+    guard RetryTable.isRetriedWithinRun(status: response.status) || asksForWhole else {
       return .over(.success(response))
     }
     let now = Timestamp(milliseconds: clock.milliseconds())

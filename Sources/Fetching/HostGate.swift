@@ -56,10 +56,12 @@ struct HostGate {
   /// For a transfer that need not wait; one that has to is not in line yet.
   mutating func enterIfFirst(_ ticket: Ticket, at now: Duration) -> FirstLook {
     guard line.isEmpty else { return .wait }
-    let outcome = enter(ticket, at: now)
-    line = []
-    if !outcome.started.isEmpty { return .start }
-    return outcome.postponed.isEmpty ? .wait : .postpone
+    guard refusal(at: now) == nil else { return .postpone }
+    guard mayStart(ticket), earliestStart(of: ticket) <= now, breaker.allows(at: now) else {
+      return .wait
+    }
+    start(ticket, at: now)
+    return .start
   }
 
   mutating func enter(_ ticket: Ticket, at now: Duration) -> Outcome {
@@ -71,6 +73,16 @@ struct HostGate {
     take(sign, of: ticket, at: now)
     active -= 1
     return proceed(at: now)
+  }
+
+  /// The short way, where nobody waits.
+  ///
+  /// - Returns: false where somebody does, and nothing was done.
+  mutating func leaveIfAlone(_ ticket: Ticket, _ sign: HostSign, at now: Duration) -> Bool {
+    guard line.isEmpty else { return false }
+    take(sign, of: ticket, at: now)
+    active -= 1
+    return true
   }
 
   private mutating func take(_ sign: HostSign, of ticket: Ticket, at now: Duration) {
@@ -123,22 +135,32 @@ struct HostGate {
       line = []
       return outcome
     }
-    while let first = line.first, limit.allows(active, atMost: first.parallel),
-      breaker.allows(at: now)
-    {
-      let earliest = max(heldUntil, first.spacing > .zero ? nextStart : .zero)
+    while let first = line.first, mayStart(first), breaker.allows(at: now) {
+      let earliest = earliestStart(of: first)
       guard earliest <= now else {
         outcome.lookAt = earliest
         break
       }
       line.removeFirst()
-      active += 1
-      newest = first.number
-      breaker.started(first.number)
-      nextStart = now + first.spacing
+      start(first, at: now)
       outcome.started.append(first)
     }
     return outcome
+  }
+
+  private func mayStart(_ ticket: Ticket) -> Bool {
+    limit.allows(active, atMost: ticket.parallel)
+  }
+
+  private func earliestStart(of ticket: Ticket) -> Duration {
+    ticket.spacing > .zero ? max(heldUntil, nextStart) : heldUntil
+  }
+
+  private mutating func start(_ ticket: Ticket, at now: Duration) {
+    active += 1
+    newest = ticket.number
+    breaker.started(ticket.number)
+    nextStart = now + ticket.spacing
   }
 
   /// Nothing would be lost by forgetting this host.

@@ -38,8 +38,15 @@ final class HostGates: Sendable {
 
   init(sleeper: any Sleeper) { self.sleeper = sleeper }
 
+  /// What came of entering, and what the sleeper's clock says by then.
+  struct Turn {
+    var admission: Admission
+    var now: Duration
+    var waited: Duration
+  }
+
   /// Returns when the transfer may start; then `leave` has to follow.
-  func enter(_ host: String, parallel: Int, spacing: Duration) async -> Admission {
+  func enter(_ host: String, parallel: Int, spacing: Duration) async -> Turn {
     let now = sleeper.now
     let (ticket, admission) = state.withLock { state in
       state.lastTicket += 1
@@ -47,8 +54,14 @@ final class HostGates: Sendable {
         number: state.lastTicket, parallel: max(1, parallel), spacing: spacing)
       return (ticket, state.enterWithoutWaiting(host, ticket, at: now))
     }
-    if let admission { return admission }
-    return await withTaskCancellationHandler {
+    if let admission { return Turn(admission: admission, now: now, waited: .zero) }
+    let later = await waitInLine(host, ticket)
+    let then = sleeper.now
+    return Turn(admission: later, now: then, waited: then - now)
+  }
+
+  private func waitInLine(_ host: String, _ ticket: HostGate.Ticket) async -> Admission {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         change(host, waiting: (ticket.number, continuation)) { gate, now in
           gate.enter(ticket, at: now)
@@ -63,7 +76,9 @@ final class HostGates: Sendable {
 
   /// - Parameter sign: what the transfer's end says of the host.
   func leave(_ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign) {
-    change(host) { gate, now in gate.leave(ticket, sign, at: now) }
+    let now = sleeper.now
+    let isDone = state.withLock { $0.leaveIfAlone(host, ticket, sign, at: now) }
+    if !isDone { change(host) { gate, now in gate.leave(ticket, sign, at: now) } }
   }
 
   /// The host has asked for no request before that time, on the sleeper's clock.
@@ -123,6 +138,20 @@ extension HostGates.State {
     case .postpone: .postponed(hosts[host]!.gate.refusal(at: now)!)
     case .wait: nil
     }
+  }
+
+  /// The short way, where nobody waits.
+  fileprivate mutating func leaveIfAlone(
+    _ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign, at now: Duration
+  ) -> Bool {
+    guard let index = hosts.index(forKey: host),
+      hosts.values[index].gate.leaveIfAlone(ticket, sign, at: now)
+    else { return false }
+    if hosts.values[index].timerAt == nil, hosts.values[index].gate.isIdle(at: now) {
+      hosts.remove(at: index)
+    }
+    sweep(at: now)
+    return true
   }
 
   fileprivate mutating func actions(

@@ -11,12 +11,23 @@ import Vocabulary
 /// | what the sink threw (`disk-full`) | no | as it says |
 /// | 408, 425, 429, 500, 502, 503, 504 | yes | the caller decides by the response |
 /// | any other status | no | the caller decides by the response |
+/// | any other status but 304 where the rest of a body was asked for | yes, the whole | |
+///
+/// Where a body broke off (`truncated`, `timeout` of silence) after 256 KiB or more and has a strong
+/// validator, the next attempt asks for its rest.
 package enum RetryTable {
-  package static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+  static func isRetriedWithinRun(status: Int) -> Bool {
+    switch status {
+    case 408, 425, 429, 500, 502, 503, 504: true
+    default: false
+    }
+  }
 
   static func isRetriedWithinRun(_ fault: TransferFault) -> Bool {
     switch fault {
-    case .nameLookup, .connection, .handshake, .timeout(.connect), .timeout(.idle), .truncated: true
+    case .nameLookup, .connection, .handshake, .timeout(.connect), .timeout(.idle), .truncated,
+      .unusableRest:
+      true
     case .timeout(.whole), .certificate, .nonsense, .blocked, .tooLarge, .encoding, .sink,
       .cancelled:
       false
@@ -25,7 +36,8 @@ package enum RetryTable {
 
   static func disposition(of fault: TransferFault) -> Disposition {
     switch fault {
-    case .nameLookup, .connection, .handshake, .timeout, .truncated, .certificate, .nonsense,
+    case .nameLookup, .connection, .handshake, .timeout, .truncated, .unusableRest, .certificate,
+      .nonsense,
       .cancelled:
       .retry(notBefore: nil)
     case .blocked, .tooLarge, .encoding: .giveUp
@@ -35,7 +47,7 @@ package enum RetryTable {
 
   /// Whether a later run may fare better with this status.
   static func disposition(ofStatus status: Int, notBefore: Timestamp?) -> Disposition {
-    if notBefore != nil || retriedStatuses.contains(status) || status >= 500 {
+    if notBefore != nil || isRetriedWithinRun(status: status) || status >= 500 {
       return .retry(notBefore: notBefore)
     }
     // A 404 may be a picture that is not there yet, a 403 a ban that ends: the cool-down decides.

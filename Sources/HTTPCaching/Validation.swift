@@ -65,23 +65,10 @@ extension HTTPFields {
     guard let tag = self["ETag"].first, tag.isStrongTag else { return true }
     if let ours = stored.fields["ETag"].first { return ours == tag }
     guard let lastModified = singleton("Last-Modified") else { return false }
-    return stored.strongLastModified == lastModified
+    return stored.fields.strongLastModified(near: stored.responseTime) == lastModified
   }
 }
 
 extension String {
   fileprivate var isStrongTag: Bool { utf8.first == UInt8(ascii: "\"") }
-}
-
-extension StoredResponse {
-  /// Its Last-Modified where no second change can have happened within that second: Date is at
-  /// least one second later (RFC 9110 §8.8.2.2).
-  fileprivate var strongLastModified: String? {
-    guard let text = fields.singleton("Last-Modified"), let date = fields.singleton("Date"),
-      let changed = parseHTTPDate(text, near: responseTime),
-      let answered = parseHTTPDate(date, near: responseTime),
-      answered >= changed + .seconds(1)
-    else { return nil }
-    return text
-  }
 }

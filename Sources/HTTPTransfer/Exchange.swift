@@ -4,7 +4,8 @@ import Synchronization
 import Threading
 import Vocabulary
 
-/// Takes the bytes of one body. Called on the transfer thread only, one call after another.
+/// Takes the bytes of one body. Called on the transfer thread only, one call after another; where the
+/// connection is lost and the rest comes over another, it goes on with that.
 package protocol BodySink: AnyObject, Sendable {
   /// - Parameter bytes: decoded, valid during the call only.
   /// - Throws: what ends the exchange, such as `disk-full`; it is passed on as it is.
@@ -14,10 +15,10 @@ package protocol BodySink: AnyObject, Sendable {
 /// One GET as it goes out, with its limits.
 package struct ExchangeRequest: Sendable {
   package var url: ItemURL
-  /// Sent as they are, in this order; libcurl adds Host and `Accept-Encoding: identity`.
+  /// Sent as they are, in this order; the transfer adds Host and `Accept-Encoding: identity`.
   package var fields: [HTTPFields.Line]
   package var guarding: AddressGuard
-  /// Name look-up, connection and TLS.
+  /// For the look-up of the name, and anew for connection and TLS.
   package var connectTimeout: Duration
   /// No byte for this long once connected.
   package var idleTimeout: Duration
@@ -26,6 +27,9 @@ package struct ExchangeRequest: Sendable {
   /// Of the body after content decoding.
   package var maxBytes: Int
   package var clock: WallClock
+  /// What is there already, where `fields` ask for the rest. Only a 206 that fits is added to it; a
+  /// body from its beginning gets a sink of its own.
+  package var partial: PartialBody?
   /// Called on the transfer thread, once, at the first body byte of a success (2xx but 204, 205 and
   /// 206), or at its end where the body is empty. Other bodies are dropped.
   package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
@@ -64,7 +68,8 @@ package struct ExchangeReport: Sendable {
   /// Nil where no response's head came.
   package var status: Int?
   package var fields = HTTPFields()
-  /// From its arrival at the engine until it got its place on the transfer thread.
+  /// From its arrival at the engine until it got its place on the transfer thread, the look-up of its
+  /// name included.
   package var queued: Duration = .zero
   /// When the request left; nil where it did not.
   package var requestTime: Timestamp?
@@ -72,11 +77,13 @@ package struct ExchangeReport: Sendable {
   package var responseTime: Timestamp?
   /// Of the peer that was asked.
   package var address: NetworkAddress?
-  /// Of a success that came whole.
+  /// Of a success that came whole, or of a 206 that completes what was there.
   package var body: ReceivedBody?
+  /// Of a body that broke off, where its rest may be asked for.
+  package var partial: PartialBody?
   /// The body's first bytes, at most 64: they tell what it is.
   package var firstBytes: [UInt8] = []
-  /// Decoded bytes of the body so far.
+  /// Decoded bytes of the body so far, those that were there before included.
   package var bodyBytes = 0
   /// On the wire after TLS, head included.
   package var bytesIn = 0

@@ -7,6 +7,8 @@ final class Inbox: TaskExecutor {
   enum Message {
     case start(Exchange)
     case cancel(Exchange)
+    /// What the resolver says of a name.
+    case answer(NameAnswer, String)
     /// A piece of a task that prefers this thread.
     case run(UnownedJob)
     /// To be called once the deadlines have been looked at.

@@ -7,15 +7,21 @@ struct ResponseHead {
   private(set) var lines: [HTTPFields.Line] = []
   private(set) var isComplete = false
   private var bytes = 0
-  /// Of the head before: an origin says most things in each response, and an equal text is kept
-  /// instead of made anew.
+  private var texts = HeadTexts()
+  /// Of the head before: an origin says most things in each response, and an equal line is kept
+  /// instead of read anew.
   private var former: [HTTPFields.Line] = []
+  private var formerTexts = HeadTexts()
 
   static let maxBytes = 256 << 10
 
   mutating func reset() {
     status = 0
-    if !lines.isEmpty { former = lines }
+    if !lines.isEmpty {
+      former = lines
+      swap(&texts, &formerTexts)
+    }
+    texts.removeAll()
     lines = []
     lines.reserveCapacity(former.count)
     isComplete = false
@@ -35,52 +41,53 @@ struct ResponseHead {
     bytes += line.count
     guard bytes <= Self.maxBytes else { return .nonsense("its head has over 256 KiB") }
     let text = line.trimmingLineEnd
-    if text.isEmpty { return end() }
-    if text.starts(with: "HTTP/".utf8) { return takeStatusLine(text) }
-    if text.first == 0x20 || text.first == 0x09 { return takeFolded(text) }
-    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex else {
-      return .nonsense("a header line has no name")
+    guard let first = text.first else { return end() }
+    if first == UInt8(ascii: "H"), text.startsStatusLine { return takeStatusLine(text) }
+    if first == 0x20 || first == 0x09 { return takeFolded(text) }
+    return takeField(text)
+  }
+
+  private mutating func takeField(_ text: UnsafeRawBufferPointer) -> Progress {
+    let place = lines.count
+    if place < former.count, formerTexts.hasEqual(text, at: place) {
+      lines.append(former[place])
+    } else {
+      guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
+        return .nonsense("a header line has no name")
+      }
+      lines.append(
+        HTTPFields.Line(
+          name: text[..<colon].trimmedText, value: text[(colon + 1)...].trimmedText))
     }
-    let before = lines.count < former.count ? former[lines.count] : nil
-    lines.append(
-      HTTPFields.Line(
-        name: Self.text(text[..<colon].trimmingBlanks, orEqual: before?.name),
-        value: Self.text(text[(colon + 1)...].trimmingBlanks, orEqual: before?.value)))
+    texts.append(text)
     return .more
   }
 
-  private static func text(
-    _ bytes: Slice<UnsafeRawBufferPointer>, orEqual known: String?
-  ) -> String {
-    let bytes = UnsafeRawBufferPointer(rebasing: bytes)
-    guard !bytes.contains(where: { $0 >= 0x80 }) else { return String(fieldBytes: bytes) }
-    // A short text lies in the string itself.
-    if bytes.count > 15, var known, known.utf8.count == bytes.count {
-      let isEqual = known.withUTF8 {
-        memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0
-      }
-      if isEqual { return known }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private mutating func takeStatusLine(_ text: Slice<UnsafeRawBufferPointer>) -> Progress {
+  private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer) -> Progress {
     lines.removeAll(keepingCapacity: true)
+    texts.removeAll()
     guard let blank = text.firstIndex(of: 0x20) else {
       return .nonsense("its status line has no status")
     }
-    let digits = text[(blank + 1)...].prefix { $0 != 0x20 }
-    let isNumber = digits.count == 3 && digits.allSatisfy { (0x30...0x39).contains($0) }
-    let number = digits.reduce(0) { $0 * 10 + Int($1 & 15) }
-    guard isNumber, number >= 100 else { return .nonsense("its status line has no status") }
+    var number = 0
+    var end = blank + 1
+    while end < text.count, text[end] != 0x20 {
+      guard (0x30...0x39).contains(text[end]), end - blank <= 3 else {
+        return .nonsense("its status line has no status")
+      }
+      number = number * 10 + Int(text[end] & 15)
+      end += 1
+    }
+    guard number >= 100 else { return .nonsense("its status line has no status") }
     status = number
     return .more
   }
 
   /// RFC 9112 §5.2: a line that begins with a blank goes on with the one before.
-  private mutating func takeFolded(_ text: Slice<UnsafeRawBufferPointer>) -> Progress {
+  private mutating func takeFolded(_ text: UnsafeRawBufferPointer) -> Progress {
     guard !lines.isEmpty else { return .nonsense("its first header line begins with a blank") }
-    lines[lines.count - 1].value += " " + String(fieldBytes: text.trimmingBlanks)
+    lines[lines.count - 1].value += " " + text[...].trimmedText
+    texts.makeLastUnequal()
     return .more
   }
 
@@ -91,31 +98,57 @@ struct ResponseHead {
   }
 }
 
+/// The lines of a head as they came, to be compared with those of the next.
+private struct HeadTexts {
+  private var bytes: [UInt8] = []
+  /// Where each ends.
+  private var ends: [Int] = []
+  /// From this one on they are not compared.
+  private var unequal: Int?
+
+  mutating func append(_ text: UnsafeRawBufferPointer) {
+    bytes.append(contentsOf: text)
+    ends.append(bytes.count)
+  }
+
+  /// The last line goes on where it cannot be compared.
+  mutating func makeLastUnequal() { unequal = min(unequal ?? .max, ends.count - 1) }
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+    unequal = nil
+  }
+
+  func hasEqual(_ text: UnsafeRawBufferPointer, at place: Int) -> Bool {
+    guard place < unequal ?? .max else { return false }
+    let start = place == 0 ? 0 : ends[place - 1]
+    guard ends[place] - start == text.count else { return false }
+    return bytes.withUnsafeBufferPointer { known in
+      memcmp(known.baseAddress! + start, text.baseAddress!, text.count) == 0
+    }
+  }
+}
+
 /// What the head says of the body's frame.
 struct BodyFrame: Equatable {
   /// Content-Length, where it counts.
   var length: Int?
-  /// Whether the bytes on the wire are encoded.
-  var isEncoded: Bool
+  /// How the bytes on the wire are encoded; nil: not at all.
+  var coding: ContentCoding?
 
-  enum Refusal: Error, Equatable {
-    case nonsense(String)
-    case encoding(String)
-  }
-
-  /// - Parameter decodable: encodings that libcurl can undo.
-  init(_ lines: [HTTPFields.Line], decodable: Set<String>) throws(Refusal) {
+  init(_ lines: [HTTPFields.Line]) throws(TransferFault) {
     var lengths: [Substring] = []
     var encodings: [String] = []
     var codings: [String] = []
     for line in lines {
       // The length of the name rules out nearly every line at once.
       switch line.name.utf8.count {
-      case 14 where line.name.lowercased() == "content-length":
+      case 14 where line.name == "Content-Length" || line.isNamed("Content-Length"):
         lengths += line.value.listMembers
-      case 16 where line.name.lowercased() == "content-encoding":
+      case 16 where line.isNamed("Content-Encoding"):
         encodings += line.value.lowercased().listMembers.map(String.init)
-      case 17 where line.name.lowercased() == "transfer-encoding":
+      case 17 where line.isNamed("Transfer-Encoding"):
         codings += line.value.lowercased().listMembers.map(String.init)
       default: break
       }
@@ -127,10 +160,11 @@ struct BodyFrame: Equatable {
       throw .nonsense("it declares the lengths \(lengths.joined(separator: " and "))")
     }
     encodings.removeAll { $0 == "identity" || $0 == "none" }
-    guard encodings.count <= 1, encodings.allSatisfy(decodable.contains) else {
+    let coding = encodings.first.flatMap { ContentCoding(name: $0) }
+    guard encodings.isEmpty || encodings.count == 1 && coding != nil else {
       throw .encoding(encodings.joined(separator: ", "))
     }
-    isEncoded = !encodings.isEmpty
+    self.coding = coding
     // RFC 9112 §6.3: a transfer coding overrides the length.
     length = codings.isEmpty ? lengths.first.flatMap { Int($0) } : nil
   }
@@ -151,19 +185,28 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-  fileprivate var trimmingLineEnd: Slice<UnsafeRawBufferPointer> {
-    var end = endIndex
-    while end > startIndex, self[end - 1] == 0x0A || self[end - 1] == 0x0D { end -= 1 }
-    return self[..<end]
+  fileprivate var trimmingLineEnd: UnsafeRawBufferPointer {
+    var end = count
+    while end > 0, self[end - 1] == 0x0A || self[end - 1] == 0x0D { end -= 1 }
+    return UnsafeRawBufferPointer(start: baseAddress, count: end)
+  }
+
+  fileprivate var startsStatusLine: Bool {
+    count >= 5 && memcmp(baseAddress!, "HTTP/", 5) == 0
+  }
+
+  fileprivate func firstIndex(of byte: UInt8) -> Int? {
+    guard let baseAddress, let found = memchr(baseAddress, CInt(byte), count) else { return nil }
+    return UnsafeRawPointer(found) - baseAddress
   }
 }
 
-extension BidirectionalCollection<UInt8> {
-  fileprivate var trimmingBlanks: SubSequence {
-    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-    guard let first = firstIndex(where: { !isBlank($0) }),
-      let last = lastIndex(where: { !isBlank($0) })
-    else { return self[endIndex...] }
-    return self[first...last]
+extension Slice<UnsafeRawBufferPointer> {
+  /// Without blanks around it.
+  fileprivate var trimmedText: String {
+    var (start, end) = (startIndex, endIndex)
+    while start < end, base[start] == 0x20 || base[start] == 0x09 { start += 1 }
+    while end > start, base[end - 1] == 0x20 || base[end - 1] == 0x09 { end -= 1 }
+    return String(fieldBytes: UnsafeRawBufferPointer(rebasing: base[start..<end]))
   }
 }

@@ -107,50 +107,80 @@ extension Transfer {
     if let clock = exchange?.request.clock {
       report.responseTime = Timestamp(milliseconds: clock.milliseconds())
     }
-    guard head.hasWantedBody else {
+    let partial = head.status == 206 ? exchange?.request.partial : nil
+    guard head.hasWantedBody || partial != nil else {
       phase = .dropping
+      // Its first bytes say what it is.
+      decoder = (try? BodyFrame(head.lines))?.coding?.decoder()
       return true
     }
     phase = .receiving
-    do throws(BodyFrame.Refusal) {
-      let frame = try BodyFrame(head.lines, decodable: loop.decodableEncodings)
+    do throws(TransferFault) {
+      let frame = try BodyFrame(head.lines)
       declaredLength = frame.length
-      if let length = frame.length, let limit = exchange?.request.maxBytes, !frame.isEncoded,
-        length > limit
+      decoder = frame.coding?.decoder()
+      if let partial {
+        try goOn(with: partial, frame)
+      } else if let length = frame.length, let limit = exchange?.request.maxBytes,
+        frame.coding == nil, length > limit
       {
-        return fail(.tooLarge(limit: limit, declared: length))
+        throw .tooLarge(limit: limit, declared: length)
       }
+      return true
     } catch {
-      switch error {
-      case .nonsense(let why): return fail(.nonsense(why))
-      case .encoding(let name): return fail(.encoding(name))
-      }
+      return fail(error)
     }
-    return true
   }
 
   private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     lastByteAt = loop.now
-    keepFirst(of: piece)
-    report.bodyBytes += piece.count
-    guard phase == .receiving else {
-      if report.bodyBytes <= Self.droppedBytesLimit { return true }
-      verdict = .enough
-      return false
+    guard phase == .receiving else { return drop(piece) }
+    guard let decoder else { return take(piece) }
+    switch decoder.decode(piece, { take($0) }) {
+    case .goesOn: return true
+    case .stopped: return false
+    case .broken: return fail(.nonsense("its encoded body is broken"))
     }
+  }
+
+  /// - Parameter bytes: decoded.
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    keepFirst(of: bytes)
+    report.bodyBytes += bytes.count
     guard let request = exchange?.request else { return false }
     guard report.bodyBytes <= request.maxBytes else {
       return fail(.tooLarge(limit: request.maxBytes, declared: nil))
     }
+    guard continued == nil || report.bodyBytes <= declaredLength! else {
+      return fail(.unusableRest("more bytes came than it had declared"))
+    }
     do throws(FailureRecord) {
       let sink = try openSink()
-      hash.update(piece)
+      hash.update(bytes)
       hasHashed = true
-      try sink.write(piece)
+      try sink.write(bytes)
       return true
     } catch {
       return fail(.sink(error))
     }
+  }
+
+  private func drop(_ piece: UnsafeRawBufferPointer) -> Bool {
+    report.bodyBytes += piece.count
+    if report.firstBytes.count < Self.keptFirstBytes {
+      if let decoder {
+        _ = decoder.decode(piece) { bytes in
+          keepFirst(of: bytes)
+          return false
+        }
+        self.decoder = nil
+      } else {
+        keepFirst(of: piece)
+      }
+    }
+    if report.bodyBytes <= Self.droppedBytesLimit { return true }
+    verdict = .enough
+    return false
   }
 
   private func openSink() throws(FailureRecord) -> any BodySink {
@@ -173,6 +203,14 @@ extension Transfer {
   /// The body is whole.
   func sealBody() -> TransferFault? {
     guard phase == .receiving else { return nil }
+    if continued != nil, report.bodyBytes < declaredLength! {
+      return .truncated(
+        bytes: report.bodyBytes, declared: declaredLength, "its rest came without its end")
+    }
+    if let decoder, !decoder.isAtEnd {
+      return .truncated(
+        bytes: wireBytes, declared: declaredLength, "its encoded body has no end")
+    }
     do throws(FailureRecord) {
       let sink = try openSink()
       hasHashed = false
@@ -185,7 +223,7 @@ extension Transfer {
 }
 
 extension ResponseHead {
-  /// Successes that carry what was asked for. A 206 was not asked for, 204 and 205 have no body.
+  /// Successes that carry the whole. 204 and 205 have no body.
   var hasWantedBody: Bool {
     (200..<300).contains(status) && status != 204 && status != 205 && status != 206
   }
@@ -194,15 +232,6 @@ extension ResponseHead {
 extension NetworkAddress {
   fileprivate init?(_ target: UnsafeMutablePointer<curl_sockaddr>) {
     let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
-    let raw = UnsafeRawPointer(target) + offset
-    switch target.pointee.family {
-    case AF_INET:
-      let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr
-      self.init(bytes: withUnsafeBytes(of: address) { Array($0) })
-    case AF_INET6:
-      let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-      self.init(bytes: withUnsafeBytes(of: address) { Array($0) })
-    default: return nil
-    }
+    self.init((UnsafeRawPointer(target) + offset).assumingMemoryBound(to: sockaddr.self))
   }
 }

@@ -42,11 +42,11 @@ extension Transfer {
     case CURLE_OPERATION_TIMEDOUT: return connectTimeoutFault
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
       return .nonsense(words(of: result))
-    case CURLE_BAD_CONTENT_ENCODING:
-      return .nonsense("its encoded body is broken (\(words(of: result)))")
     default:
       if head.isComplete {
-        return .truncated(bytes: wireBytes, declared: declaredLength, words(of: result))
+        let before = continued?.bytes ?? 0
+        return .truncated(
+          bytes: before + wireBytes, declared: declaredLength, words(of: result))
       }
       return blockedFault ?? .connection(words(of: result))
     }
@@ -57,20 +57,9 @@ extension Transfer {
     return .blocked(refused.address, kind: refused.kind)
   }
 
-  /// No connection in time; where not even a socket was opened, the name had no answer.
-  var connectTimeoutFault: TransferFault {
-    let limit = exchange?.request.connectTimeout ?? .zero
-    if let blockedFault { return blockedFault }
-    if !hasOpenedSocket, !hasResolvedName {
-      return .nameLookup("no answer within \(DurationText.format(limit))")
-    }
-    return .timeout(.connect(limit))
-  }
-
-  private var hasResolvedName: Bool {
-    var microseconds: curl_off_t = 0
-    tw_easy_get_size(easy, CURLINFO_NAMELOOKUP_TIME_T, &microseconds)
-    return microseconds > 0
+  /// No connection in time.
+  private var connectTimeoutFault: TransferFault {
+    blockedFault ?? .timeout(.connect(exchange?.request.connectTimeout ?? .zero))
   }
 
   /// libcurl's words, for people: never parsed.

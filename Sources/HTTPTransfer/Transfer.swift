@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import HTTPCaching
 import Hashing
 import Vocabulary
@@ -37,13 +38,19 @@ final class Transfer {
   unowned let loop: TransferLoop
 
   var exchange: Exchange?
+  /// Among the loop's active ones.
+  var place = 0
   var phase = Phase.connecting
   var verdict: Verdict?
   var head = ResponseHead()
   var report = ExchangeReport()
   var declaredLength: Int?
+  /// Of a body that comes encoded all the same.
+  var decoder: (any ContentDecoder)?
+  /// What was there before, once a 206 that fits has come.
+  var continued: PartialBody?
   var sink: (any BodySink)?
-  let hash = SHA256()
+  var hash = SHA256()
   var hasHashed = false
 
   // On the loop's clock, in milliseconds.
@@ -63,6 +70,7 @@ final class Transfer {
   var peerText: [CChar] = []
   var peer: NetworkAddress?
 
+  private var nameList: UnsafeMutablePointer<curl_slist>?
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var listedFields: [HTTPFields.Line] = []
   private var connectTimeout: Duration?
@@ -81,6 +89,7 @@ final class Transfer {
   deinit {
     curl_easy_cleanup(easy)
     curl_slist_free_all(fieldList)
+    curl_slist_free_all(nameList)
     errorText.deallocate()
   }
 
@@ -95,14 +104,10 @@ final class Transfer {
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
-    set(CURLOPT_ACCEPT_ENCODING, "identity")  // and what comes encoded all the same is decoded
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_BUFFERSIZE, 256 << 10)
-    // A look-up that hangs must not hold up the thread when its exchange is given up.
-    set(CURLOPT_QUICK_EXIT, 1)
     if let file = loop.options.caFile { set(CURLOPT_CAINFO, file) }
     tw_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-    if let names = loop.fixedNames { tw_easy_set_pointer(easy, CURLOPT_RESOLVE, names) }
   }
 
   private func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
@@ -110,23 +115,41 @@ final class Transfer {
 
   // MARK: From one exchange to the next
 
-  func begin(_ exchange: Exchange, queued milliseconds: Int64) {
+  /// - Parameters:
+  ///   - milliseconds: that it has waited for its place.
+  ///   - names: what libcurl has to be told of them.
+  func begin(_ exchange: Exchange, queued milliseconds: Int64, names: [String]) {
     self.exchange = exchange
     report = ExchangeReport()
     report.queued = .milliseconds(milliseconds)
     startedAt = loop.now
     setOwnConnection(false)
     let request = exchange.request
-    set(CURLOPT_URL, request.url.unredactedText)
-    // The parser's own idea of the path never reaches the wire.
-    set(CURLOPT_REQUEST_TARGET, String(request.url.target))
+    setURL(request.url)
     if request.connectTimeout != connectTimeout {
       connectTimeout = request.connectTimeout
       set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))
     }
     offerHTTP2(request.url.isSecure)
     listFields(request.fields)
+    if !names.isEmpty { tell(names) }
     prepare()
+  }
+
+  /// libcurl reads the list once, when the exchange begins.
+  private func tell(_ names: [String]) {
+    curl_slist_free_all(nameList)
+    nameList = names.reduce(nil) { curl_slist_append($0, $1) }
+    tw_easy_set_pointer(easy, CURLOPT_RESOLVE, nameList)
+  }
+
+  private func setURL(_ url: ItemURL) {
+    url.unredactedText.withCString { text in
+      tw_easy_set_text(easy, CURLOPT_URL, text)
+      // The parser's own idea of the path never reaches the wire. Path and query are the text's end.
+      let authority = text + (url.isSecure ? "https://" : "http://").utf8.count
+      tw_easy_set_text(easy, CURLOPT_REQUEST_TARGET, strchr(authority, CInt(UInt8(ascii: "/"))))
+    }
   }
 
   /// Over TLS, and then one connection for many streams, even if the first has to wait for its
@@ -155,6 +178,8 @@ final class Transfer {
     verdict = nil
     head.reset()
     declaredLength = nil
+    decoder = nil
+    continued = nil
     sink = nil
     refused = nil
     hasOpenedSocket = false
@@ -171,6 +196,9 @@ final class Transfer {
     guard fields != listedFields || fieldList == nil else { return }
     curl_slist_free_all(fieldList)
     fieldList = nil
+    if !fields.contains(where: { $0.isNamed("Accept-Encoding") }) {
+      fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity")
+    }
     for field in fields {
       field.withWireText { fieldList = curl_slist_append(fieldList, $0) }
     }
@@ -185,10 +213,12 @@ final class Transfer {
       report.status = head.status
       report.fields = HTTPFields(head.lines)
     }
+    report.partial = partial(after: fault)
     report.bytesIn = wireBytes + headBytes
     defer {
       report = ExchangeReport()
       sink = nil
+      continued = nil
       exchange = nil
     }
     return report

@@ -3,6 +3,8 @@
 //   ExchangeRequest ──► TransferEngine ──► Inbox ══► TransferLoop, on a thread of its own:
 //                                                    the multi handle, every easy handle, every
 //                                                    socket; bodies hashed and written to sinks
+//                                                    └─ NameTable: which names are known; look-ups
+//                                                       on threads of their own
 //   ExchangeReport  ◄── the task resumes ◄══════════ Exchange.end
 //
 // What comes in: a URL, fields, limits. What goes out: what was seen, and why it was not whole.
@@ -22,17 +24,21 @@ package final class TransferEngine: Sendable {
     package var caFile: String?
     /// Answers that come before the resolver's: `name:port:address[,address]`.
     package var fixedNames: [String]
+    /// Looks up a name. It blocks, and is called on threads of its own, so many at a time.
+    package var resolve: @Sendable (String) -> NameAnswer
     /// What deadlines are measured by, in milliseconds from an arbitrary start; it never goes back.
     /// A test's stands still until it is moved, and then `lookAtDeadlines` has to follow.
     package var clock: @Sendable () -> Int64
 
     package init(
       connections: Int, caFile: String? = nil, fixedNames: [String] = [],
+      resolve: @escaping @Sendable (String) -> NameAnswer = { SystemResolver.answer(to: $0) },
       clock: @escaping @Sendable () -> Int64 = { TransferLoop.monotonicMilliseconds() }
     ) {
       self.connections = max(1, connections)
       self.caFile = caFile
       self.fixedNames = fixedNames
+      self.resolve = resolve
       self.clock = clock
     }
   }

@@ -16,6 +16,8 @@ package enum TransferFault: Error, Sendable, Hashable {
   case timeout(Limit)
   /// The response broke off: bytes of the body on the wire, and how many it had declared.
   case truncated(bytes: Int, declared: Int?, String)
+  /// The rest of a body that had broken off was asked for, and what came is not that; why.
+  case unusableRest(String)
   /// More than `maxBytes`; `declared` where Content-Length said so beforehand.
   case tooLarge(limit: Int, declared: Int?)
   /// Not HTTP, or HTTP that contradicts itself.

@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
 import Synchronization
+import Threading
 import Vocabulary
 
 /// The transfer thread's own: the multi handle, every easy handle, every socket. Nothing here is
@@ -12,13 +13,14 @@ final class TransferLoop {
   var sockets = SocketSet()
   /// On the clock of deadlines; one reading for a turn of the loop.
   private(set) var now: Int64
-  let fixedNames: UnsafeMutablePointer<curl_slist>?
-  let decodableEncodings: Set<String>
 
+  private var names: NameTable
+  private var turn = 0
   private var isStopping = false
   /// In order of arrival, until a place is free.
   private var waiting = ExchangeQueue()
-  private var active: [ObjectIdentifier: Transfer] = [:]
+  /// Each knows its place.
+  private var active: [Transfer] = []
   private var idle: [Transfer] = []
   /// When libcurl wants to be called without an event, on the system's monotonic clock.
   private var timerAt: Int64?
@@ -34,8 +36,7 @@ final class TransferLoop {
     now = options.clock()
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))  // counted, and safe on any thread
     multi = curl_multi_init()!
-    fixedNames = Self.list(options.fixedNames)
-    decodableEncodings = Self.encodings()
+    names = NameTable(fixed: options.fixedNames)
   }
 
   static func of(_ pointer: UnsafeMutableRawPointer?) -> TransferLoop {
@@ -51,8 +52,10 @@ final class TransferLoop {
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
       var mail: [Inbox.Message] = []
       while true {
+        turn += 1
         readMail(&mail)
         if isStopping { break }
+        lookUpNames()
         startWaiting()
         runWhatIsDue()
         if endFinished() { continue }  // places are free
@@ -74,13 +77,41 @@ final class TransferLoop {
 
   private func read(_ message: Inbox.Message) {
     switch message {
-    case .start(let exchange): waiting.append(exchange, at: now)
+    case .start(let exchange): admit(exchange)
     case .cancel(let exchange): cancel(exchange)
+    case .answer(let answer, let name): take(answer, for: name)
     case .run(let job): inbox.run(job)
     case .look(let done):
       now = options.clock()
       lookers.append(done)
     case .stop: isStopping = true
+    }
+  }
+
+  // MARK: Names
+
+  private func admit(_ exchange: Exchange) {
+    switch names.need(exchange, at: now, spelling: { $0.hostInLibcurlsSpelling }) {
+    case .go: waiting.append(exchange, at: now)
+    case .wait: break
+    case .fail(let why): exchange.end(ExchangeReport(unstarted: .nameLookup(why)))
+    }
+  }
+
+  private func lookUpNames() {
+    while let name = names.nextLookup(at: now) {
+      _ = OwnedThread(name: "name-lookup") { [inbox, resolve = options.resolve] in
+        _ = inbox.post(.answer(resolve(name), name))
+      }
+    }
+  }
+
+  private func take(_ answer: NameAnswer, for name: String) {
+    for (exchange, arrivedAt) in names.take(answer, for: name, at: now) {
+      switch answer {
+      case .addresses: waiting.append(exchange, at: arrivedAt)
+      case .failure(let why, _): exchange.end(ExchangeReport(unstarted: .nameLookup(why)))
+      }
     }
   }
 
@@ -97,7 +128,8 @@ final class TransferLoop {
   private func wait(for events: UnsafeMutableBufferPointer<epoll_event>) -> Int {
     sockets.settle()
     let untilTimer = timerAt.map { $0 - Self.monotonicMilliseconds() } ?? .max
-    let untilDeadline = nextDeadline == .max ? .max : nextDeadline - now
+    let deadline = min(nextDeadline, names.nextDeadline)
+    let untilDeadline = deadline == .max ? .max : deadline - now
     let wait = min(untilTimer, untilDeadline)
     let timeout = wait == .max ? -1 : CInt(clamping: max(0, wait))
     let count = epoll_wait(sockets.epoll, events.baseAddress, CInt(events.count), timeout)
@@ -139,8 +171,11 @@ final class TransferLoop {
 
   private func start(_ exchange: Exchange, arrivedAt: Int64) {
     let transfer = idle.popLast() ?? Transfer(loop: self)
-    active[ObjectIdentifier(exchange)] = transfer
-    transfer.begin(exchange, queued: now - arrivedAt)
+    transfer.place = active.count
+    active.append(transfer)
+    transfer.begin(
+      exchange, queued: now - arrivedAt,
+      names: names.directives(for: exchange.request.url, turn: turn))
     note(deadline: transfer.deadline)
     curl_multi_add_handle(multi, transfer.easy)
   }
@@ -181,23 +216,31 @@ final class TransferLoop {
   }
 
   private func retire(_ transfer: Transfer, _ exchange: Exchange, _ report: ExchangeReport) {
-    active[ObjectIdentifier(exchange)] = nil
+    let last = active.removeLast()
+    if last !== transfer {
+      last.place = transfer.place
+      active[transfer.place] = last
+    }
     idle.append(transfer)
     exchange.end(report)
   }
 
   private func cancel(_ exchange: Exchange) {
-    if let transfer = active[ObjectIdentifier(exchange)] {
+    if let transfer = active.first(where: { $0.exchange === exchange }) {
       abort(transfer, .cancelled)
-    } else if waiting.remove(exchange) {
+    } else if waiting.remove(exchange) || names.remove(exchange) {
       exchange.end(ExchangeReport(unstarted: .cancelled))
     }
   }
 
   private func endOverdue() {
+    for exchange in names.overdue(at: now) {
+      let limit = DurationText.format(exchange.request.connectTimeout)
+      exchange.end(ExchangeReport(unstarted: .nameLookup("no answer within \(limit)")))
+    }
     guard now >= nextDeadline else { return }
     nextDeadline = .max
-    for transfer in Array(active.values) {
+    for transfer in active {
       if now >= transfer.deadline, let fault = transfer.overdueFault() {
         abort(transfer, fault)
       } else {
@@ -214,10 +257,11 @@ final class TransferLoop {
 
   private func endEverything() {
     for message in inbox.close() { read(message) }
-    for transfer in Array(active.values) { abort(transfer, .cancelled) }
+    for transfer in active { abort(transfer, .cancelled) }
     while let (exchange, _) = waiting.removeFirst() {
       exchange.end(ExchangeReport(unstarted: .cancelled))
     }
+    for exchange in names.removeAll() { exchange.end(ExchangeReport(unstarted: .cancelled)) }
     answerLookers()
   }
 
@@ -225,7 +269,6 @@ final class TransferLoop {
   private func tearDown() {
     idle = []
     curl_multi_cleanup(multi)
-    curl_slist_free_all(fixedNames)
     close(sockets.epoll)
   }
 
@@ -276,19 +319,6 @@ final class TransferLoop {
     event.events = EPOLLIN.rawValue
     event.data.fd = inbox.bell
     epoll_ctl(sockets.epoll, EPOLL_CTL_ADD, inbox.bell, &event)
-  }
-
-  private static func list(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
-    lines.reduce(nil) { curl_slist_append($0, $1) }
-  }
-
-  private static func encodings() -> Set<String> {
-    let features = curl_version_info(CURLVERSION_FIRST).pointee.features
-    var names: Set<String> = []
-    if features & CURL_VERSION_LIBZ != 0 { names.formUnion(["gzip", "x-gzip", "deflate"]) }
-    if features & CURL_VERSION_BROTLI != 0 { names.insert("br") }
-    if features & CURL_VERSION_ZSTD != 0 { names.insert("zstd") }
-    return names
   }
 
   static func monotonicMilliseconds() -> Int64 {

@@ -20,9 +20,9 @@ struct Animation {
     count = frames.size.height / frameSize.height
     delays = frames.ints(MetadataField.delays)
     loop = frames.int(MetadataField.loop)
-    let base = try Base(still: frames, orientation: 1, streams: false)
-    strip = base.needsColour ? try ColourConversion.toSRGB(base.picture).inMemory() : base.picture
-    isTransparent = base.isTransparent
+    let whole = try Base(frames, orientation: 1).levels(of: [frames.size])
+    strip = whole.pictures[0]
+    isTransparent = !whole.isOpaque
   }
 
   /// The variant's frames one below the other, alpha no longer multiplied.
@@ -31,7 +31,7 @@ struct Animation {
     var frames: [Picture] = []
     for index in 0..<count {
       let frame = try strip.cropped(x: 0, y: index * frameSize.height, to: frameSize)
-      let scaled = try Base(part: frame, isTransparent: isTransparent).level(of: layout.scaled)
+      let scaled = try Base(part: frame).levels(of: [layout.scaled]).pictures[0]
       let framed = try scaled.framed(layout, recipe: recipe, isTransparent: isTransparent)
       frames.append(try framed.inMemory())
     }

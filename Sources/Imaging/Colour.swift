@@ -4,7 +4,8 @@ import CVips
 ///
 /// | picture | way |
 /// |---|---|
-/// | with a usable profile | through it, relative intent |
+/// | 8 bit with a profile of sRGB | as it is |
+/// | with another usable profile | through it, relative intent |
 /// | with a profile that is broken or of another colour model | the profile is dropped, a warning |
 /// | CMYK without one | through libvips' built-in CMYK profile |
 /// | 16 bit, float, Lab without one | scaled to 8 bit, never clipped |
@@ -34,9 +35,15 @@ struct ColourConversion {
     }
     WarningLog.hearErrors()
     WarningLog.note("the colour profile cannot be used: dropped")
-    let bare = try picture.withOwnMetadata()
-    bare.remove(MetadataField.iccProfile)
-    return try withoutProfile(bare)
+    return try withoutProfile(picture.withoutEmbeddedProfile())
+  }
+
+  /// Without its profile where that says nothing: most that are embedded are sRGB's own.
+  static func withoutNeedlessProfile(_ picture: Picture) throws(VipsFailure) -> Picture {
+    guard picture.isBytes, picture.colourBands == 3,
+      let embedded = picture.blob(MetadataField.iccProfile), ICCProfile(embedded)?.isSRGB == true
+    else { return picture }
+    return try picture.withoutEmbeddedProfile()
   }
 
   private static func throughProfile(
@@ -76,5 +83,13 @@ struct ColourConversion {
     guard !converted.isBytes else { return converted }
     return try vips(
       "cast", ["in": .picture(converted), "format": .int(Int(VIPS_FORMAT_UCHAR.rawValue))])
+  }
+}
+
+extension Picture {
+  fileprivate func withoutEmbeddedProfile() throws(VipsFailure) -> Picture {
+    let bare = try withOwnMetadata()
+    bare.remove(MetadataField.iccProfile)
+    return bare
   }
 }

@@ -80,7 +80,8 @@ enum DeclaredExtent {
 }
 
 extension UnsafeRawBufferPointer {
-  fileprivate func bigEndian(at offset: Int) -> Int? {
+  /// Four bytes; nil where they are not all there.
+  func bigEndian(at offset: Int) -> Int? {
     guard offset >= 0, offset + 4 <= count else { return nil }
     return self[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
   }

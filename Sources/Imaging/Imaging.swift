@@ -20,6 +20,8 @@ package enum Imaging {
   package static func start(outOfMemoryStatus: Int32) throws(ImagingFailure) {
     // Large pictures would go to a file in /tmp, where a confined process has none.
     setenv("VIPS_DISC_THRESHOLD", "1000g", 1)
+    // It would compile code while it runs, which a confined process may not.
+    setenv("VIPS_NOVECTOR", "1", 1)
     guard vips_init("thumbdecoder") == 0 else { throw .refused() }
     vips_concurrency_set(1)
     vips_cache_set_max(0)

@@ -28,9 +28,6 @@ package struct LevelPlan: Sendable, Equatable {
     a.pixels != b.pixels ? a.pixels > b.pixels : a.width > b.width
   }
 
-  /// How many levels come from the decoded picture: one alone can be computed while it streams by.
-  package var countFromDecoded: Int { levels.count { $0.source == nil } }
-
   /// By how much a JPEG's sides may be divided while it is decoded: the largest of 8, 4 and 2 that
   /// leaves at least twice of every level, else 1. Other factors blur.
   package func shrinkOnLoad(of source: PixelSize) -> Int {

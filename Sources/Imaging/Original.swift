@@ -117,13 +117,10 @@ struct Original {
 
   /// Refuses what would not fit before a pixel is decoded.
   ///
-  /// - Parameters:
-  ///   - shrink: by which its sides are divided while it is decoded.
-  ///   - frames: how many are held at once.
-  func checkMemory(
-    shrink: Int = 1, frames: Int = 1, limits: ImagingLimits
-  ) throws(ImagingFailure) {
-    let needed = decodersMemory + storedSize.pixels / (shrink * shrink) * bytesPerPixel * frames
+  /// - Parameter pixels: how many are held at once besides what the format's decoder holds: each
+  ///   with four bands, and a copy for what is done to them.
+  func checkMemory(holding pixels: Int, limits: ImagingLimits) throws(ImagingFailure) {
+    let needed = decodersMemory + pixels * 8
     guard needed <= limits.maxMemory else {
       throw ImagingFailure(
         .memory,

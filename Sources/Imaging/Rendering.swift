@@ -123,7 +123,8 @@ package struct Rendering {
     let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
     let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled })
     let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
-    try original.checkMemory(shrink: shrink, limits: limits)
+    try original.checkMemory(
+      holding: plan.levels.reduce(0) { $0 + $1.size.pixels }, limits: limits)
     tellOpened(original)
     let levels = possible.isEmpty ? nil : try decoded(original, plan, shrink: shrink)
     for index in indices {
@@ -142,8 +143,7 @@ package struct Rendering {
     let levels: Levels
     do throws(VipsFailure) {
       let base = try Base(
-        still: original.picture(shrink: shrink), orientation: original.orientation,
-        streams: plan.countFromDecoded == 1)
+        original.picture(shrink: shrink), orientation: original.orientation)
       levels = try Levels(of: base, plan: plan)
     } catch {
       throw ImagingFailure(reading: error, of: original.file, original.format)
@@ -156,7 +156,8 @@ package struct Rendering {
   }
 
   private func decodedAnimation(_ original: Original) throws(ImagingFailure) -> Animation {
-    try original.checkMemory(frames: original.pages, limits: limits)
+    try original.checkMemory(
+      holding: original.storedSize.pixels * original.pages, limits: limits)
     do throws(VipsFailure) {
       return try Animation(of: original)
     } catch {

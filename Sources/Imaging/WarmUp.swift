@@ -42,22 +42,19 @@ extension Imaging {
       spec.metadata = VariantSpec.Metadata.allCases[index % 4]
       recipes.append(Recipe(of: spec, ratio: 1))
     }
-    for position in [VariantSpec.Position.attention, .entropy] {
-      var spec = VariantSpec(name: "warm", width: 8, height: 20)
-      spec.format = .jpeg
-      spec.fit = .cover
-      spec.position = position
-      spec.effort = .small
-      recipes.append(Recipe(of: spec, ratio: 1))
-    }
-    return recipes
+    // Entropy's way needs nothing besides, and 60 MB.
+    var spec = VariantSpec(name: "warm", width: 8, height: 20)
+    spec.format = .jpeg
+    spec.fit = .cover
+    spec.position = .attention
+    spec.effort = .small
+    return recipes + [Recipe(of: spec, ratio: 1)]
   }
 
   private static func sampleFiles() throws(ImagingFailure) -> [[UInt8]] {
     do throws(VipsFailure) {
       let colour = try sample(bands: 3, VIPS_INTERPRETATION_sRGB)
       let transparent = try sample(bands: 4, VIPS_INTERPRETATION_sRGB)
-      let cmyk = try sample(bands: 4, VIPS_INTERPRETATION_CMYK)
       let tiffDeflate = Int(VIPS_FOREIGN_TIFF_COMPRESSION_DEFLATE.rawValue)
       let av1 = Int(VIPS_FOREIGN_HEIF_COMPRESSION_AV1.rawValue)
       // HEIC's reader is AVIF's with another codec inside, which needs no warming; its writer would
@@ -65,7 +62,6 @@ extension Imaging {
       return [
         try save(transparent, "pngsave_buffer", ["interlace": .bool(true)]),
         try save(colour, "jpegsave_buffer", ["interlace": .bool(true)]),
-        try save(cmyk, "jpegsave_buffer", [:]),
         try save(transparent, "webpsave_buffer", [:]),
         try save(transparent, "gifsave_buffer", [:]),
         try save(colour, "tiffsave_buffer", ["compression": .int(tiffDeflate)]),

@@ -153,7 +153,10 @@ package struct JobRecord: Sendable, Hashable {
 package struct ItemView: Sendable, Hashable {
   package var job: String
   package var id: ItemID
+  /// Nil for an unusable item.
   package var url: ItemURL?
+  /// As it may be shown to anybody.
+  package var shownURL: String
   package var key: EntryKey?
   package var state: ItemState
   package var dueAt: Timestamp
@@ -161,12 +164,13 @@ package struct ItemView: Sendable, Hashable {
   package var published: [Publication]
 
   package init(
-    job: String, id: ItemID, url: ItemURL?, key: EntryKey?, state: ItemState, dueAt: Timestamp,
-    failure: FailureRecord?, published: [Publication]
+    job: String, id: ItemID, url: ItemURL?, shownURL: String, key: EntryKey?, state: ItemState,
+    dueAt: Timestamp, failure: FailureRecord?, published: [Publication]
   ) {
     self.job = job
     self.id = id
     self.url = url
+    self.shownURL = shownURL
     self.key = key
     self.state = state
     self.dueAt = dueAt

@@ -61,10 +61,12 @@ struct StatusReading {
 
   static let hostsInTroubleQuery: StaticString = """
     SELECT host, min(due_at), count(*) FROM items
-    WHERE job = ? AND state = 2 GROUP BY host HAVING min(due_at) > ?
+    WHERE job = ? AND state = 2 AND failure_disposition >= 0
+    GROUP BY host HAVING min(due_at) > ?
     """
 
   /// Those of a job of which items failed and none is to be tried yet: as many as failed are read.
+  /// What another try does not mend, such as bytes that are no picture, is no trouble of the host's.
   private func hostsInTrouble(_ job: Int64) throws(LedgerFailure) -> [LedgerStatus.Host] {
     let rows = try connection.all(Self.hostsInTroubleQuery, .int(job), .time(now)) {
       (host: $0.int(0), until: $0.time(1), failures: $0.count(2))

@@ -172,8 +172,10 @@ extension Row {
   fileprivate func itemView() -> (number: Int64, view: ItemView)? {
     guard let id = try? ItemID(text(2)) else { return nil }
     let key = key(4)
+    // An unusable item's text has been redacted before it was stored.
+    let url = key == nil ? nil : try? ItemURL(text(3))
     let view = ItemView(
-      job: text(1), id: id, url: key == nil ? nil : try? ItemURL(text(3)), key: key,
+      job: text(1), id: id, url: url, shownURL: url.map { "\($0)" } ?? text(3), key: key,
       state: ItemState(rawValue: count(5)) ?? .pending, dueAt: time(6), failure: failure(from: 7),
       published: [])
     return (int(0), view)

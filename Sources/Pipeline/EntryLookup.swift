@@ -43,10 +43,10 @@ package struct EntryLookup: Sendable {
     }
   }
 
-  /// The URLs of the items with that id, in any job.
-  package func urls(ofID id: String) async throws(RunStop) -> [ItemURL] {
+  /// The items with that id, in any job.
+  package func items(withID id: String) async throws(RunStop) -> [ItemView] {
     do {
-      return try await ledger.items(withID: id).compactMap(\.url)
+      return try await ledger.items(withID: id)
     } catch {
       throw RunStop(error)
     }

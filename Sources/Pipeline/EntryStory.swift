@@ -93,8 +93,13 @@ package struct EntryStory: Sendable {
   /// The failure nearest to the bytes.
   package var failure: EntryFailure? { chain.last { $0.failure != nil }?.failure }
 
+  /// An item that failed though its server answered well: no picture can be made of the bytes.
+  package var failedItem: ItemView? {
+    failure == nil ? items.first { $0.state == .failed && $0.failure != nil } : nil
+  }
+
   package var state: State {
-    if failure != nil { return .failed }
+    if failure != nil || failedItem != nil { return .failed }
     if last?.original == nil { return .absent }
     return views.allSatisfy(\.isFresh) ? .fresh : .stale
   }

@@ -117,8 +117,8 @@ struct ItemRun {
       throw RunStop(error)
     }
     board.addStored(
-      bytes: rendered.staged.reduce(0) { $0 + $1.bytes }, variants: rendered.madeCount,
-      warnings: rendered.warnings.count)
+      bytes: rendered.staged.reduce(0) { $0 + $1.bytes }, variants: rendered.madeCount)
+    board.add(warnings: rendered.warnings, of: claim.items.first?.id.text ?? "\(claim.entry.url)")
 
     var settlement = settlement(walk) { item in
       let i = claim.items.firstIndex { $0.number == item.number }!

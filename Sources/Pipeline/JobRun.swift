@@ -24,7 +24,8 @@ package struct JobRun: Sendable {
     let started = worker.now
     var summary = RunSummary(
       run: 0, job: settings.name, started: started, finished: started, items: 0, outcomes: [:],
-      pending: 0, traffic: Traffic(), bytesStored: 0, variantsMade: 0, warnings: 0, errors: [:],
+      pending: 0, traffic: Traffic(), bytesStored: 0, variantsMade: 0, warnings: 0, remarks: [:],
+      errors: [:],
       stoppedBy: nil, isInterrupted: false)
     do {
       let (job, run) = try await begin(at: started)
@@ -46,6 +47,7 @@ package struct JobRun: Sendable {
     summary.bytesStored = end.bytesStored
     summary.variantsMade = end.variantsMade
     summary.warnings = end.warnings
+    summary.remarks = end.remarks
     summary.errors = end.errors
     summary.stoppedBy = end.stoppedBy
     summary.isInterrupted = end.isInterrupted

@@ -12,6 +12,7 @@ package final class RunBoard: Sendable {
     package var bytesStored = 0
     package var variantsMade = 0
     package var warnings = 0
+    package var remarks: [String: RunSummary.Remark] = [:]
     package var errors: [String: RunSummary.ErrorCount] = [:]
     /// Claims under way that have not got their bytes yet.
     package var fetching = 0
@@ -75,11 +76,25 @@ package final class RunBoard: Sendable {
 
   func add(_ traffic: Traffic) { state.withLock { $0.snapshot.traffic += traffic } }
 
-  func addStored(bytes: Int, variants: Int, warnings: Int) {
+  func addStored(bytes: Int, variants: Int) {
     state.withLock {
       $0.snapshot.bytesStored += bytes
       $0.snapshot.variantsMade += variants
-      $0.snapshot.warnings += warnings
+    }
+  }
+
+  /// Texts that differ by a number would make this grow with the items.
+  private static let mostRemarks = 100
+
+  func add(warnings: [String], of item: String) {
+    guard !warnings.isEmpty else { return }
+    state.withLock { state in
+      state.snapshot.warnings += warnings.count
+      for text in warnings {
+        let isKnown = state.snapshot.remarks[text] != nil
+        guard isKnown || state.snapshot.remarks.count < Self.mostRemarks else { continue }
+        state.snapshot.remarks[text, default: .init(count: 0, exampleItem: item)].count += 1
+      }
     }
   }
 

@@ -10,6 +10,13 @@ package struct RunSummary: Sendable, Hashable {
     package var hint: String
   }
 
+  /// What a decoder remarked on pictures of which all variants were made all the same.
+  package struct Remark: Sendable, Hashable {
+    /// Of originals.
+    package var count: Int
+    package var exampleItem: String
+  }
+
   package var run: Int64
   package var job: String
   package var started: Timestamp
@@ -24,6 +31,8 @@ package struct RunSummary: Sendable, Hashable {
   package var bytesStored: Int
   package var variantsMade: Int
   package var warnings: Int
+  /// By their text; of a run with very many different ones only the first.
+  package var remarks: [String: Remark]
   package var errors: [String: ErrorCount]
   /// Why the run ended before its time; nil where it did not.
   package var stoppedBy: FailureRecord?

@@ -61,6 +61,9 @@ extension ShowReport {
   }
 
   private var lastError: JSONText {
+    if let item = story.failedItem, let failure = item.failure {
+      return Self.lastError(failure, at: story.last?.validatedAt, nextTry: item.dueAt)
+    }
     guard let failure = story.failure else { return .null }
     let nextTry = view.hops.last { $0.nextTry != nil }?.nextTry
     return .object([
@@ -68,6 +71,17 @@ extension ShowReport {
       ("at", .time(failure.at)), ("next_try", .time(nextTry ?? failure.nextTry)),
       ("count", .number(failure.count)), ("since", .time(failure.since)),
       ("servers_word", .bool(failure.isServersWord)),
+    ])
+  }
+
+  /// Of what no other try mends while bytes and manifest stay as they are.
+  static func lastError(
+    _ failure: FailureRecord, at time: Timestamp?, nextTry: Timestamp?
+  ) -> JSONText {
+    .object([
+      ("code", .string(failure.code)), ("message", .string(failure.message)),
+      ("at", .time(time)), ("next_try", .time(nextTry)), ("count", .number(1)),
+      ("since", .time(time)), ("servers_word", .bool(false)),
     ])
   }
 

@@ -52,11 +52,17 @@ package struct ShowReport: Sendable {
   }
 
   private var failure: [String] {
-    guard let failure = story.failure else { return [] }
+    guard let failure = story.failure else { return unusableBytes }
     let row = failure.count > 1 ? ", \(failure.count) times in a row since \(failure.since)" : ""
     return [
       "  failed \(failure.at)\(row): \(failure.failure.code): \(failure.failure.message)"
     ]
+  }
+
+  private var unusableBytes: [String] {
+    guard let failure = story.failedItem?.failure else { return [] }
+    return ["  failed: \(failure.code): \(failure.message)"]
+      + (failure.hint.isEmpty ? [] : ["    \(failure.hint)"])
   }
 
   // MARK: What it became
@@ -64,8 +70,9 @@ package struct ShowReport: Sendable {
   private var files: [String] {
     var lines: [String] = []
     if let original = story.last?.original {
+      let kind = original.format.map { " \($0.rawValue)" } ?? ""
       lines.append(
-        "  original \(size(original.width, original.height)) \(original.format?.rawValue ?? "unknown"), "
+        "  original \(size(original.width, original.height))\(kind), "
           + "\(ByteSizeText.format(original.bytes)), \(original.digest)")
     }
     for record in story.variants {

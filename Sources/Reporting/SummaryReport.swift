@@ -44,6 +44,7 @@ package struct SummaryReport: Sendable {
         + " \(counted(summary.variantsMade, "variant")) made,"
         + " \(ByteSizeText.format(summary.bytesStored)) stored"
         + (summary.warnings > 0 ? ", \(counted(summary.warnings, "warning"))" : ""))
+    lines += remarks
     for (code, error) in sortedErrors {
       let share = summary.items > 0 ? " (\(error.count * 100 / summary.items) %)" : ""
       lines.append(
@@ -57,6 +58,20 @@ package struct SummaryReport: Sendable {
     }
     if summary.isInterrupted {
       lines.append("interrupted: what was done is kept, run again to go on")
+    }
+    return lines
+  }
+
+  private static let mostRemarks = 10
+
+  /// What the warnings are about, the frequent ones first.
+  private var remarks: [String] {
+    let sorted = summary.remarks.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+    var lines = sorted.prefix(Self.mostRemarks).map { text, remark in
+      "  warning: \(text): \(counted(remark.count, "item")), such as \(remark.exampleItem)"
+    }
+    if sorted.count > Self.mostRemarks {
+      lines.append("  and \(sorted.count - Self.mostRemarks) other kinds of warnings")
     }
     return lines
   }

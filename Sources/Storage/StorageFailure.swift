@@ -13,6 +13,8 @@ package enum StorageFailure: WorkerFailure, Hashable {
   case tooManyOpenFiles(path: String)
   /// A folder of the store is not where it was.
   case gone(path: String, operation: String)
+  /// A file, or something that is no folder, stands where a folder is to be.
+  case notAFolder(path: String, operation: String)
   case io(path: String, operation: String, reason: String)
   /// The object is not in the store.
   case missing(Digest)
@@ -28,7 +30,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
     case .diskFull: "disk-full"
     case .missing, .notWhole: "object-damaged"
     case .refusedName, .nameTaken: "bad-item"
-    case .denied, .tooManyOpenFiles, .gone, .io: "store"
+    case .denied, .tooManyOpenFiles, .gone, .notAFolder, .io: "store"
     }
   }
 
@@ -38,6 +40,8 @@ package enum StorageFailure: WorkerFailure, Hashable {
     case .denied(let path, let operation, let reason): "may not \(operation) \(path): \(reason)"
     case .tooManyOpenFiles(let path): "too many open files to open \(path)"
     case .gone(let path, let operation): "could not \(operation) \(path): it is no longer there"
+    case .notAFolder(let path, let operation):
+      "could not \(operation) \(path): something on that path is no folder"
     case .io(let path, let operation, let reason): "could not \(operation) \(path): \(reason)"
     case .missing(let digest): "object \(digest) is not in the store"
     case .notWhole(let digest, let expected, let found):
@@ -57,6 +61,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
     case .denied: "give the user of this run write access to the root and everything in it"
     case .tooManyOpenFiles: "raise the limit (ulimit -n), or lower network.concurrency"
     case .gone: "the root was moved or emptied while it was in use: run again"
+    case .notAFolder: "give another --root, or move away what stands there"
     case .io: "check the disk and the kernel's log (dmesg), then run again"
     case .missing: "run again: what is missing is fetched and made again"
     case .notWhole: "run again: the file is fetched or made again"
@@ -67,7 +72,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
 
   package var disposition: Disposition {
     switch self {
-    case .diskFull, .denied, .tooManyOpenFiles, .gone, .io: .stopRun
+    case .diskFull, .denied, .tooManyOpenFiles, .gone, .notAFolder, .io: .stopRun
     case .missing, .notWhole: .retry(notBefore: nil)
     case .refusedName, .nameTaken: .giveUp
     }
@@ -81,6 +86,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
     case ENOSPC, EDQUOT: self = .diskFull(path: path)
     case EMFILE, ENFILE: self = .tooManyOpenFiles(path: path)
     case ENOENT, ESTALE: self = .gone(path: path, operation: operation)
+    case ENOTDIR: self = .notAFolder(path: path, operation: operation)
     case EACCES, EPERM, EROFS:
       self = .denied(path: path, operation: operation, reason: String(cString: strerror(code)))
     default: self = .io(path: path, operation: operation, reason: String(cString: strerror(code)))

@@ -16,7 +16,7 @@ enum Confinement {
   private static let allowed = [
     "read", "readv", "pread64", "write", "writev", "recvmsg", "sendmsg", "close", "fstat",
     "newfstatat", "lseek",
-    "mmap", "munmap", "mremap", "mprotect", "madvise", "brk",
+    "munmap", "mremap", "madvise", "brk",
     "futex", "set_robust_list", "rseq", "sched_yield", "sched_getaffinity", "clock_gettime",
     "clock_nanosleep", "nanosleep", "gettimeofday", "getrusage", "getrandom",
     "getpid", "getppid", "gettid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
@@ -41,12 +41,24 @@ enum Confinement {
     for (call, error) in refused {
       try add(call, tw_answer_with_error(UInt16(error)), to: filter)
     }
+    try addMemory(to: filter)
     try addThreads(to: filter)
     // libvips' threads exist already: the filter must hold for them too.
     guard seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0, seccomp_load(filter) == 0 else {
       throw ConfinementFailure("the kernel takes no system call filter")
     }
     try prove()
+  }
+
+  /// No memory that can be run: nothing here compiles code while it works.
+  private static func addMemory(to filter: scmp_filter_ctx) throws(ConfinementFailure) {
+    for call in ["mmap", "mprotect"] {
+      try add(
+        call, tw_allow(), to: filter,
+        where: [
+          scmp_arg_cmp(arg: 2, op: SCMP_CMP_MASKED_EQ, datum_a: UInt64(PROT_EXEC), datum_b: 0)
+        ])
+    }
   }
 
   private static func addThreads(to filter: scmp_filter_ctx) throws(ConfinementFailure) {

@@ -28,6 +28,10 @@ enum SelfTest {
     "ptrace": { call("ptrace", 0, Int(getppid())) >= 0 },
     "kill": { kill(getppid(), 0) == 0 },
     "memory": { takesMemory(10 << 30) },
+    "map code": {
+      mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANON, -1, 0) != MAP_FAILED
+    },
+    "unlock code": { unlocksCode() },
     "thread": { !startsThread() },
     "abort": { abort() },
     "loop": { while true {} },
@@ -41,6 +45,11 @@ enum SelfTest {
     guard let memory = malloc(bytes) else { return false }
     memset(memory, 1, bytes)
     return true
+  }
+
+  private static func unlocksCode() -> Bool {
+    let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+    return mprotect(page!, 4096, PROT_READ | PROT_EXEC) == 0
   }
 
   private static func startsThread() -> Bool {

@@ -25,7 +25,7 @@ import Testing
     #expect(end(ofSelfTest: attempt) == 0)
   }
 
-  @Test(arguments: ["connect", "fork", "exec", "ptrace", "kill"])
+  @Test(arguments: ["connect", "fork", "exec", "ptrace", "kill", "map code", "unlock code"])
   func `is killed when it tries to`(_ attempt: String) {
     #expect(end(ofSelfTest: attempt) == -SIGSYS)
   }

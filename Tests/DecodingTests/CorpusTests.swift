@@ -8,6 +8,12 @@ import Vocabulary
 @Suite(
   .serialized, .enabled(if: ImageCorpus.shared != nil, "there is no corpus beside this checkout"))
 struct `The corpus` {
+  /// Its subject is what is made, not how soon: this may be an unoptimised build on a busy machine.
+  private static let limits: LimitSettings = {
+    var limits = LimitSettings()
+    limits.decodeTimeout = .seconds(600)
+    return limits
+  }()
   private static let recipes = [recipe(320, 320), recipe(96, 96) { $0.fit = .cover }]
 
   /// How one file went.
@@ -37,7 +43,12 @@ struct `The corpus` {
   ) {
     group.addTask {
       do throws(DecodeFailure) {
-        return (file, .made(try await pool.render(readFile(file.path)!, Self.recipes)))
+        return (
+          file,
+          .made(
+            try await pool.render(
+              readFile(file.path)!, limits: Self.limits, Self.recipes))
+        )
       } catch {
         return (file, .failed(error))
       }

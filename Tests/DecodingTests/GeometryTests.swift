@@ -143,13 +143,13 @@ import Vocabulary
     let plan = LevelPlan(sizes: [96, 320, 1280, 640].map { PixelSize($0, $0 * 3 / 4) })
     #expect(plan.levels.map(\.size.width) == [1280, 640, 320, 96])
     #expect(plan.levels.map(\.source) == [nil, 0, 1, 2])
-    #expect(plan.countFromDecoded == 1)
+    #expect(plan.levels.count { $0.source == nil } == 1)
   }
 
   @Test func `takes sizes too near to each other from the decoded picture`() {
     let plan = LevelPlan(sizes: [PixelSize(200, 200), PixelSize(150, 150), PixelSize(90, 90)])
     #expect(plan.levels.map(\.source) == [nil, nil, 0])
-    #expect(plan.countFromDecoded == 2)
+    #expect(plan.levels.count { $0.source == nil } == 2)
   }
 
   @Test func `makes equal sizes once`() {

@@ -43,9 +43,11 @@ struct Scenario {
   }
 
   func start(_ manifest: String, _ options: [String] = []) throws -> ProgramRun {
-    try ProgramRun(
-      "thumbworker", ["run", manifest, "--root", root, "--json"] + options, in: folder.path,
-      environment: environment)
+    // A decoder's start costs more than these small pictures: one is enough, unless told otherwise.
+    let workers = options.contains("--workers") ? [] : ["--workers", "1"]
+    return try ProgramRun(
+      "thumbworker", ["run", manifest, "--root", root, "--json"] + workers + options,
+      in: folder.path, environment: environment)
   }
 
   func show(_ subject: String) async throws -> [String: Any] {

@@ -125,12 +125,6 @@ import Vocabulary
     #expect(try await bad.status == 500)
   }
 
-  @Test func `of a name without an address end as dns`() async throws {
-    let failure = try await Lab().failure(of: "http://no-such-host.invalid/a.jpg")
-    #expect(failure?.code == "dns")
-    #expect(failure?.disposition == .retry(notBefore: nil))
-  }
-
   @Test func `of a closed port end as connect`() async throws {
     let origin = try OriginServer.start { _ in .ok("x") }
     let url = origin.url("/")

@@ -30,8 +30,9 @@ import Vocabulary
     #expect(
       view == [
         ItemView(
-          job: "catalog", id: claim.items[0].id, url: claim.entry.url, key: claim.lease.entry,
-          state: .well, dueAt: settlement.items[0].dueAt, failure: nil, published: published)
+          job: "catalog", id: claim.items[0].id, url: claim.entry.url,
+          shownURL: "\(claim.entry.url)", key: claim.lease.entry, state: .well,
+          dueAt: settlement.items[0].dueAt, failure: nil, published: published)
       ])
   }
 

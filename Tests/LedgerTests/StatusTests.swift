@@ -58,6 +58,22 @@ import Vocabulary
   }
 
   @Test(arguments: LedgerKind.all)
+  func `of a host is not troubled by what no other try would mend`(_ kind: LedgerKind) async throws
+  {
+    var scene = try await Scene(kind)
+    try await scene.read(items(2, hosts: 2))
+    try await scene.runOnce { scene, claim in
+      var settlement = scene.failed(claim)
+      if claim.items[0].id.text == "sku-0" {
+        settlement.items[0].failure?.disposition = .giveUp
+      }
+      return settlement
+    }
+    let hosts = try await scene.ledger.status(at: scene.clock.now).hosts
+    #expect(hosts.map(\.host) == ["h1.example"])
+  }
+
+  @Test(arguments: LedgerKind.all)
   func `of a run tells what it has not settled`(_ kind: LedgerKind) async throws {
     var scene = try await Scene(kind)
     try await scene.read(items(9), bad: [badItem("bad")])

@@ -20,6 +20,8 @@ package struct ImageCorpus: Sendable {
   }
 
   package let files: [File]
+  /// Absolute, without links on the way.
+  package let folder: String
 
   /// Nil where there is none: `$THUMBWORKER_SHARED/corpus`, else `../shared/corpus`.
   package static let shared: ImageCorpus? = {
@@ -28,7 +30,11 @@ package struct ImageCorpus: Sendable {
   }()
 
   private init?(folder: String) {
-    guard let index = readFile(folder + "/INDEX.tsv") else { return nil }
+    guard let index = readFile(folder + "/INDEX.tsv"), let real = realpath(folder, nil) else {
+      return nil
+    }
+    defer { free(real) }
+    self.folder = String(cString: real)
     files = String(decoding: index, as: UTF8.self).split(separator: "\n").dropFirst().map { line in
       let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
       return File(

@@ -111,7 +111,7 @@ package final class OriginGate: Sendable {
   /// Lets everybody pass, now and later.
   package func open() { semaphore.signal() }
 
-  fileprivate func wait() {
+  package func wait() {
     semaphore.wait()
     semaphore.signal()
   }

@@ -9,12 +9,18 @@ package final class ProgramRun: Sendable {
     package var status: Int32
     package var output: String
     package var errors: String
+    /// The most memory that it, or one of the decoders that it has started, held at once.
+    package var peakKiB: Int
 
     /// Standard output's last line as a JSON object.
-    package var json: [String: Any] {
-      let line = output.split(separator: "\n").last.map(String.init) ?? ""
-      let value = try? JSONSerialization.jsonObject(with: Data(line.utf8))
-      return value as? [String: Any] ?? [:]
+    package var json: [String: Any] { jsonLines.last ?? [:] }
+
+    /// Each line of standard output as a JSON object; an empty one for a line that is none.
+    package var jsonLines: [[String: Any]] {
+      output.split(separator: "\n").map { line in
+        let value = try? JSONSerialization.jsonObject(with: Data(line.utf8))
+        return value as? [String: Any] ?? [:]
+      }
     }
 
     package var outcomes: [String: Int] { json["outcomes"] as? [String: Int] ?? [:] }
@@ -77,18 +83,20 @@ package final class ProgramRun: Sendable {
 
   /// Waits on a thread of its own for the program to end.
   package func result() async -> Result {
-    let status = await withCheckedContinuation { continuation in
+    let (status, peakKiB) = await withCheckedContinuation { continuation in
       _ = OwnedThread(name: "test-wait") { [pid] in
         var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
-        continuation.resume(
-          returning: status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F)
+        var use = rusage()
+        while wait4(pid, &status, 0, &use) < 0 && errno == EINTR {}
+        let code = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+        continuation.resume(returning: (code, Int(use.ru_maxrss)))
       }
     }
     func text(_ path: String) -> String {
       (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     }
-    return Result(status: status, output: text(output), errors: text(errors))
+    return Result(
+      status: status, output: text(output), errors: text(errors), peakKiB: peakKiB)
   }
 
   /// Runs `thumbworker` to its end.
