@@ -101,7 +101,7 @@ struct EntryJudge: Sendable {
   }
 
   /// Whether a second 404 has confirmed the first (see `HTTPCaching.withdrawal`).
-  private func isConfirmedMissing(_ failure: EntryFailure, of url: ItemURL) -> Bool {
+  func isConfirmedMissing(_ failure: EntryFailure, of url: ItemURL) -> Bool {
     guard let first = failure.missingSince, failure.at > first else { return false }
     return HTTPCaching.withdrawal(
       status: 404, missingSince: first, settings: settings.cache(forHost: url.host),

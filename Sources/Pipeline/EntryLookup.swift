@@ -88,6 +88,7 @@ extension EntryJudge {
     if let failure = entry.failure {
       hop.nextTry = nextTry(failure, of: entry.url)
       hop.servesUntil = servesUntil(failure, of: entry)
+      hop.isConfirmedMissing = isConfirmedMissing(failure, of: entry.url)
     }
     return hop
   }

@@ -21,6 +21,8 @@ package struct EntryStory: Sendable {
     package var nextTry: Timestamp?
     /// Until when the copy serves while the origin goes on failing; nil while it does not fail.
     package var servesUntil: Timestamp?
+    /// Whether a second 404 has confirmed the first.
+    package var isConfirmedMissing = false
   }
 
   /// How one job sees the URL.

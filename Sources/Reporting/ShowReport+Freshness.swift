@@ -19,10 +19,13 @@ struct FreshnessWords {
   var lines: [String] {
     guard let freshness = hop.freshness else { return [] }
     var lines = [decision(freshness)] + hop.decidingLines.lines.map { "  \($0.name): \($0.value)" }
+    // Of what was not kept there is no copy to speak of.
+    guard hop.entry.lastAnswer != .notStored else { return lines }
     if let clamp = freshness.clampedBy { lines.append(self.clamp(clamp)) }
     if let age = hop.currentAge, freshness.age > .zero || age >= .seconds(1) {
       lines.append(
-        "age \(Approximate.words(max(age, .zero))) now, \(DurationText.format(freshness.age)) when it came"
+        "age \(Approximate.words(max(age, .zero))) now, "
+          + "\(Approximate.words(freshness.age)) when it came"
       )
     }
     lines.append(until(freshness))
@@ -33,7 +36,7 @@ struct FreshnessWords {
   private var cache: CacheSettings { view.settings.cache(forHost: hop.entry.url.host) }
 
   private func decision(_ freshness: Freshness) -> String {
-    let lifetime = "lifetime \(DurationText.format(freshness.lifetime))"
+    let lifetime = "lifetime \(Approximate.lifetime(freshness.lifetime))"
     let policy = cache.policy == .rfc9111 ? "" : " (policy \(cache.policy.rawValue))"
     let target = freshness.target.map { ", of \($0)" } ?? ""
     return "\(lifetime): \(freshness.decidedBy.words)\(target)\(policy)"
@@ -58,12 +61,22 @@ struct FreshnessWords {
     if view.settings.publish?.withdraw == .stale, !freshness.mayServeStale {
       return "not usable once stale: the server forbids it, and publish.withdraw is \"stale\""
     }
-    if let serves = hop.servesUntil {
-      return now < serves
-        ? "its copy serves until \(serves), should its origin go on failing"
-        : "its copy serves no more: its origin has failed for too long, or taken it back"
+    if let failing = whileFailing { return failing }
+    return "usable until \(freshness.usableUntil), should its origin fail; "
+      + "kept until \(freshness.keptUntil)"
+  }
+
+  /// Nil while the origin does not fail.
+  private var whileFailing: String? {
+    guard let serves = hop.servesUntil else { return nil }
+    guard !hop.isConfirmedMissing else {
+      return "its copy is withdrawn: a second 404 has confirmed the first"
     }
-    return "usable until \(freshness.usableUntil), should its origin fail"
+    guard now < serves else { return "its copy is withdrawn: its origin has failed for too long" }
+    let confirmation = hop.entry.failure?.missingSince.map {
+      ", or until a 404 from \($0 + cache.negativeTTL) on confirms the first"
+    }
+    return "its copy serves until \(serves) while its origin goes on failing\(confirmation ?? "")"
   }
 }
 
@@ -94,15 +107,22 @@ extension FreshnessRule {
 
 /// Spans of time as people say them, rounded down.
 enum Approximate {
-  /// `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`, `3 d 4 h`, `40 d`.
+  /// `40 ms`, `1.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`, `3 d 4 h`, `40 d`.
   static func words(_ duration: Duration) -> String {
     let seconds = duration.wholeMilliseconds / 1000
     switch seconds {
+    case ..<1: return "\(duration.wholeMilliseconds) ms"
     case ..<10: return SummaryReport.words(duration)
     case ..<60: return "\(seconds) s"
     case ..<172_800: return SummaryReport.words(duration)
     case ..<1_209_600: return "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
     default: return "\(seconds / 86_400) d"
     }
+  }
+
+  /// As a manifest spells it where that is short: `1h`, `144m`, `30d`.
+  static func lifetime(_ duration: Duration) -> String {
+    let exact = DurationText.format(duration)
+    return exact.utf8.count <= 5 ? exact : words(duration)
   }
 }

@@ -90,6 +90,7 @@ extension ShowReport {
     return .object([
       ("job", .string(view.job)), ("fresh_until", .time(view.freshUntil)),
       ("usable_until", .time(view.freshness?.usableUntil)),
+      ("kept_until", .time(view.freshness?.keptUntil)),
       ("decided_by", .string(view.freshness?.decidedBy.rawValue)),
       ("next_run", .string(next.text)), ("action", .string(next.action)),
       ("reason", .string(next.reason)), ("at", .time(next.at)),
@@ -110,7 +111,9 @@ extension ShowReport {
       ("age_at_receipt_ms", .number(freshness?.age.wholeMilliseconds)),
       ("fresh_until", .time(freshness?.freshUntil)),
       ("usable_until", .time(freshness?.usableUntil)),
+      ("kept_until", .time(freshness?.keptUntil)),
       ("serves_until", .time(hop.servesUntil)),
+      ("confirmed_missing", .bool(hop.isConfirmedMissing)),
       ("varies_by", .string(hop.mismatchedField)),
     ])
   }
