@@ -22,6 +22,7 @@ struct Conversation {
   private let request: RenderRequest
   private let memory: Int
   private var opened: OpenedImage?
+  private var placeholder: Placeholder?
   private var variants: [Result<RenderedVariant, DecodeFailure>?]
   private var warnings: [String] = []
   private var failure: DecodeFailure?
@@ -56,7 +57,7 @@ struct Conversation {
     let opened = opened!
     return Rendering(
       format: opened.format, width: opened.width, height: opened.height, frames: opened.frames,
-      warnings: warnings, variants: variants.map { $0! })
+      placeholder: placeholder!, warnings: warnings, variants: variants.map { $0! })
   }
 
   private func ask(_ decoder: DecoderProcess, _ original: Int32) throws(DecoderProcess.Silence) {
@@ -82,6 +83,12 @@ struct Conversation {
       try check(image)
       opened = image
       return false
+    case .seen(let number, let placeholder):
+      guard number == self.number, opened != nil, self.placeholder == nil else {
+        throw .lie("a placeholder out of turn")
+      }
+      self.placeholder = placeholder
+      return false
     case .made(let output):
       try check(output)
       variants[output.index] = .success(
@@ -98,7 +105,9 @@ struct Conversation {
       failure = DecodeFailure(fault, isDiskFull: false)
       return true
     case .finished(let number, let warnings, let heldBytes, let processorMilliseconds):
-      guard number == self.number, opened != nil, variants.allSatisfy({ $0 != nil }) else {
+      guard number == self.number, opened != nil, placeholder != nil,
+        variants.allSatisfy({ $0 != nil })
+      else {
         throw .lie("it finished early")
       }
       self.warnings = warnings.map(\.printable)

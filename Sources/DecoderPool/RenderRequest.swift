@@ -25,6 +25,8 @@ package struct Rendering: Sendable {
   package var height: Int
   /// Of an animation; 1 for everything else.
   package var frames: Int
+  /// Of an animation's first frame.
+  package var placeholder: Placeholder
   /// What is odd about the original, for people.
   package var warnings: [String]
   /// In the order asked. One that failed leaves its output in any state.

@@ -40,6 +40,10 @@ extension DecoderMessage {
       writer.put(count: processorMilliseconds)
       writer.put(UInt8(min(warnings.count, Wire.maxWarnings)))
       for warning in warnings.prefix(Wire.maxWarnings) { writer.put(warning) }
+    case .seen(let number, let placeholder):
+      writer.put(UInt8(8))
+      writer.put(number)
+      writer.put(placeholder)
     }
     return writer.bytes
   }
@@ -66,6 +70,7 @@ extension DecoderMessage {
         try reader.fault())
     case 6: self = .failed(number: try reader.get(UInt32.self), try reader.fault())
     case 7: self = try Self.finished(&reader)
+    case 8: self = .seen(number: try reader.get(UInt32.self), try reader.placeholder())
     default: throw MalformedPacket()
     }
     try reader.finish()

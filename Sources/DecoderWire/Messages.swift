@@ -2,7 +2,7 @@
 //
 //   worker  ── image (+ the original's descriptor) ─────────────► decoder
 //           ── output (+ a descriptor to write to), one a variant ►
-//           ◄─ opened, made or missed for each variant, finished ──
+//           ◄─ opened, seen, made or missed for each variant, finished ──
 //           ◄─ or failed: nothing can be made of this image ───────
 //
 // A decoder speaks first: `ready` once it is confined, `unfit` where it cannot be. Both sides are one
@@ -60,6 +60,7 @@ package enum DecoderMessage: Sendable, Equatable {
   /// It cannot confine itself, and does nothing.
   case unfit(reason: String)
   case opened(OpenedImage)
+  case seen(number: UInt32, Placeholder)
   case made(MadeOutput)
   case missed(number: UInt32, index: Int, Fault)
   case failed(number: UInt32, Fault)

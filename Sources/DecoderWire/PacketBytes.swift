@@ -22,6 +22,12 @@ struct PacketWriter {
     put(UInt8(ImageFormat.allCases.firstIndex(of: format)!))
   }
 
+  mutating func put(_ placeholder: Placeholder) {
+    bytes += [placeholder.color.red, placeholder.color.green, placeholder.color.blue]
+    put(UInt8(placeholder.thumbHash.count))
+    bytes += placeholder.thumbHash
+  }
+
   mutating func put(_ fault: Fault) {
     put(fault.kind.rawValue)
     put(fault.message)
@@ -69,6 +75,17 @@ struct PacketReader {
     let index = Int(try get(UInt8.self))
     guard ImageFormat.allCases.indices.contains(index) else { throw MalformedPacket() }
     return ImageFormat.allCases[index]
+  }
+
+  mutating func placeholder() throws(MalformedPacket) -> Placeholder {
+    let color = VariantSpec.Color(
+      red: try get(UInt8.self), green: try get(UInt8.self), blue: try get(UInt8.self))
+    let length = Int(try get(UInt8.self))
+    guard Placeholder.hashLengths.contains(length), rest.count >= length else {
+      throw MalformedPacket()
+    }
+    defer { rest = rest.dropFirst(length) }
+    return Placeholder(color: color, thumbHash: Array(rest.prefix(length)))
   }
 
   mutating func fault() throws(MalformedPacket) -> Fault {

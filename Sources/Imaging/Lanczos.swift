@@ -78,8 +78,7 @@ struct LanczosAxis {
 
 /// sin(πx)/πx · sin(πx/3)/(πx/3) for 0 ≤ x ≤ 3.
 ///
-/// From a table made with nothing but the four operations, which every CPU rounds alike; a library's
-/// sine is free to differ in its last bit.
+/// From a table: a sine for each weight would cost more than the resize.
 private enum LanczosKernel {
   private static let steps = 1024
   private static let table: [Double] = (0...(3 * steps + 1)).map { step in
@@ -98,20 +97,6 @@ private enum LanczosKernel {
 
   private static func sinc(_ x: Double) -> Double {
     guard x > 0 else { return 1 }
-    return sineOfHalfTurns(x) / (Double.pi * x)
-  }
-
-  /// sin(πx) by its series, after reduction to a quarter turn.
-  private static func sineOfHalfTurns(_ x: Double) -> Double {
-    let turns = x.rounded(.down)
-    let fraction = x - turns
-    let angle = Double.pi * min(fraction, 1 - fraction)
-    var term = angle
-    var sum = angle
-    for power in stride(from: 2.0, to: 24, by: 2) {
-      term = -term * angle * angle / (power * (power + 1))
-      sum += term
-    }
-    return Int(turns) % 2 == 0 ? sum : -sum
+    return HalfTurns.sine(x) / (Double.pi * x)
   }
 }

@@ -14,10 +14,22 @@ package struct LevelPlan: Sendable, Equatable {
 
   /// Largest first.
   package let levels: [Level]
+  /// The level that the placeholder is made from: the smallest that shows enough, else one of its own.
+  package let placeholder: PixelSize
 
-  package init(sizes: [PixelSize]) {
+  /// Pixels along a side that are enough for a placeholder, and those of a level of its own.
+  private static let placeholderSides = (least: 32, own: 64)
+
+  /// - Parameter source: the picture, upright.
+  package init(sizes: [PixelSize], placeholderOf source: PixelSize) {
+    let least = Self.placeholderSides.least
+    let enough = PixelSize(min(source.width, least), min(source.height, least))
+    let own = Self.placeholderSides.own
+    placeholder =
+      sizes.filter { $0.covers(enough) }.min { Self.isBefore($1, $0) }
+      ?? Layout(source: source, width: own, height: own, fit: .inside, enlarge: false).scaled
     var levels: [Level] = []
-    for size in Set(sizes).sorted(by: Self.isBefore) {
+    for size in Set(sizes + [placeholder]).sorted(by: Self.isBefore) {
       let twice = PixelSize(size.width * 2, size.height * 2)
       levels.append(Level(size: size, source: levels.lastIndex { $0.size.covers(twice) }))
     }

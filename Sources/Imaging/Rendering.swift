@@ -23,18 +23,22 @@ package struct Rendering {
   private let recipes: [Recipe]
   private let limits: ImagingLimits
   private let opened: (OpenedPicture) -> Void
+  private let seen: (Placeholder) -> Void
   private let finished: (Int, Result<EncodedVariant, ImagingFailure>) -> Void
 
   /// - Parameters:
   ///   - opened: called once or more, with equal values, before `finished`.
+  ///   - seen: called after `opened`, once where something could be decoded.
   ///   - finished: called once for each recipe, by its index, in no particular order.
   package init(
     recipes: [Recipe], limits: ImagingLimits, opened: @escaping (OpenedPicture) -> Void,
+    seen: @escaping (Placeholder) -> Void,
     finished: @escaping (Int, Result<EncodedVariant, ImagingFailure>) -> Void
   ) {
     self.recipes = recipes
     self.limits = limits
     self.opened = opened
+    self.seen = seen
     self.finished = finished
   }
 
@@ -121,15 +125,16 @@ package struct Rendering {
   ) throws(ImagingFailure) {
     let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
     let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
-    let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled })
+    let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled }, placeholderOf: original.size)
     let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     try original.checkMemory(
       holding: plan.levels.reduce(0) { $0 + $1.size.pixels }, limits: limits)
     tellOpened(original)
-    let levels = possible.isEmpty ? nil : try decoded(original, plan, shrink: shrink)
+    let levels = try decoded(original, plan, shrink: shrink)
+    try tellSeen(levels[plan.placeholder], isTransparent: levels.isTransparent)
     for index in indices {
       finish(index) { recipe throws(ImagingFailure) in
-        guard let levels, layouts[index].largest.pixels <= limits.maxPixels else {
+        guard layouts[index].largest.pixels <= limits.maxPixels else {
           throw tooLarge(layouts[index].largest)
         }
         return try encoded(levels, layouts[index], recipe)
@@ -184,6 +189,16 @@ package struct Rendering {
       OpenedPicture(
         format: original.format, size: original.size,
         frames: original.isAnimation ? original.pages : 1))
+  }
+
+  private func tellSeen(
+    _ level: Picture, isTransparent: Bool
+  ) throws(ImagingFailure) {
+    do {
+      seen(try level.placeholder(isTransparent: isTransparent))
+    } catch {
+      throw ImagingFailure(writing: error)
+    }
   }
 
   private func tooLarge(_ size: PixelSize) -> ImagingFailure {

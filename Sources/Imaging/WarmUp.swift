@@ -24,7 +24,7 @@ extension Imaging {
       recipes: recipes,
       limits: ImagingLimits(
         maxPixels: 1 << 20, maxFrames: 16, maxMemory: 1 << 30, formats: ImageFormat.decodable),
-      opened: { _ in },
+      opened: { _ in }, seen: { _ in },
       finished: { _, result in
         if case .failure(let reason) = result { failure = failure ?? reason }
       })

@@ -50,15 +50,19 @@ package struct Original: Sendable, Hashable {
   /// Upright, in pixels; nil until it was decoded.
   package var width: Int?
   package var height: Int?
+  /// Nil until it was decoded.
+  package var placeholder: Placeholder?
 
   package init(
-    digest: Digest, bytes: Int, format: ImageFormat?, width: Int? = nil, height: Int? = nil
+    digest: Digest, bytes: Int, format: ImageFormat?, width: Int? = nil, height: Int? = nil,
+    placeholder: Placeholder? = nil
   ) {
     self.digest = digest
     self.bytes = bytes
     self.format = format
     self.width = width
     self.height = height
+    self.placeholder = placeholder
   }
 }
 

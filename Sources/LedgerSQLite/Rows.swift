@@ -95,6 +95,8 @@ extension Entry {
       .int(failure?.status), .time(failure?.at), .int(failure?.count), .time(failure?.nextTry),
       failure.map { .int($0.isServersWord) } ?? .null, .time(failure?.since),
       .text(lastAnswer?.rawValue), .time(failure?.missingSince),
+      .text(original?.placeholder?.color.description),
+      original?.placeholder.map { .blob($0.thumbHash) } ?? .null,
     ]
   }
 }
@@ -107,6 +109,7 @@ extension Row {
     entry.response = response(from: column + 2)
     entry.redirectTarget = optionalText(column + 7).flatMap { try? ItemURL($0) }
     entry.original = original(from: column + 8)
+    entry.original?.placeholder = placeholder(from: column + 26)
     entry.validatedAt = optionalTime(column + 13)
     entry.failure = failure(from: column + 14).map { failure in
       EntryFailure(
@@ -117,6 +120,11 @@ extension Row {
     }
     entry.lastAnswer = optionalText(column + 24).flatMap(LastAnswer.init(rawValue:))
     return entry
+  }
+
+  private func placeholder(from column: Int32) -> Placeholder? {
+    guard let color = optionalText(column).flatMap({ VariantSpec.Color($0) }) else { return nil }
+    return Placeholder(color: color, thumbHash: Array(blob(column + 1)))
   }
 
   private func response(from column: Int32) -> StoredResponse? {

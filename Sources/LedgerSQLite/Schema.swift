@@ -7,7 +7,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5457_4C47
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
-  static let migrations: [String] = [initial, countedObjects]
+  static let migrations: [String] = [initial, countedObjects, placeholders]
 
   static var version: Int { migrations.count }
 
@@ -269,6 +269,13 @@ enum Schema {
     CREATE TRIGGER name_goes AFTER DELETE ON published WHEN OLD.object IS NOT NULL BEGIN
       UPDATE objects SET uses = uses - 1 WHERE digest = OLD.object;
     END;
+    """
+
+  private static let placeholders = """
+    -- "#rrggbb"; NULL until the original was decoded
+    ALTER TABLE entries ADD COLUMN original_color TEXT;
+    ALTER TABLE entries ADD COLUMN original_thumbhash BLOB
+      CHECK ((original_thumbhash IS NULL) = (original_color IS NULL));
     """
 }
 

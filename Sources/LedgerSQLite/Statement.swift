@@ -8,6 +8,8 @@ enum SQLValue {
   case text(String)
   case key(EntryKey)
   case digest(Digest)
+  /// Not empty.
+  case blob([UInt8])
 
   static func int(_ value: Int) -> SQLValue { .int(Int64(value)) }
   static func int(_ value: Int?) -> SQLValue { value.map { .int(Int64($0)) } ?? .null }
@@ -39,6 +41,10 @@ final class Statement {
     case .key(let key):
       let words = (key.words.0.bigEndian, key.words.1.bigEndian)
       _ = withUnsafeBytes(of: words) { tw_sqlite_bind_blob(handle, index, $0.baseAddress, 16) }
+    case .blob(let bytes):
+      _ = bytes.withUnsafeBytes {
+        tw_sqlite_bind_blob(handle, index, $0.baseAddress, Int32($0.count))
+      }
     case .digest(let digest):
       let w = digest.words
       let words = (w.0.bigEndian, w.1.bigEndian, w.2.bigEndian, w.3.bigEndian)
@@ -90,7 +96,8 @@ struct Row {
   func text(_ column: Int32) -> String { String(decoding: utf8(column), as: UTF8.self) }
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-  private func blob(_ column: Int32) -> UnsafeRawBufferPointer {
+  /// Empty for NULL; valid until the next step.
+  func blob(_ column: Int32) -> UnsafeRawBufferPointer {
     let start = sqlite3_column_blob(handle, column)
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
   }

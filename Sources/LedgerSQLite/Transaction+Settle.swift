@@ -69,7 +69,8 @@ extension Transaction {
     try connection.run(
       """
       INSERT INTO entries VALUES
-        (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+         ?, ?)
       ON CONFLICT (key) DO UPDATE SET url = excluded.url, status = excluded.status,
         fields = excluded.fields, vary_values = excluded.vary_values,
         request_time = excluded.request_time, response_time = excluded.response_time,
@@ -83,7 +84,8 @@ extension Transaction {
         failure_count = excluded.failure_count, failure_next_try = excluded.failure_next_try,
         failure_is_servers_word = excluded.failure_is_servers_word,
         failing_since = excluded.failing_since, last_answer = excluded.last_answer,
-        missing_since = excluded.missing_since
+        missing_since = excluded.missing_since, original_color = excluded.original_color,
+        original_thumbhash = excluded.original_thumbhash
       """, entry.columns)
   }
 

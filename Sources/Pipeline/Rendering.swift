@@ -86,7 +86,7 @@ struct Rendering {
     }
   }
 
-  /// - Parameter missing: may be empty: then only the header is read.
+  /// - Parameter missing: may be empty: then only size and placeholder are found.
   private func decode(
     _ descriptor: Int32, _ missing: [(key: RecipeKey, value: Recipe)],
     into result: inout RenderedOriginal
@@ -102,6 +102,7 @@ struct Rendering {
       result.original.format = rendering.format
       result.original.width = rendering.width
       result.original.height = rendering.height
+      result.original.placeholder = rendering.placeholder
       result.warnings = rendering.warnings
       for (i, outcome) in rendering.variants.enumerated() {
         try await take(outcome, of: missing[i].key, from: outputs[i], into: &result)

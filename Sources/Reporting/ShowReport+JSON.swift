@@ -22,7 +22,7 @@ extension ShowReport {
       ("validated", .time(last?.validatedAt)),
       ("last_answer", .string(last?.lastAnswer?.rawValue)),
       ("redirects", .array(story.chain.dropFirst().map { .string("\($0.url)") })),
-      ("original", original),
+      ("original", original), ("placeholder", placeholder),
       ("variants", .array(story.variants.compactMap(variant))),
       ("published", .array(published)),
       ("last_error", lastError),
@@ -37,6 +37,14 @@ extension ShowReport {
       ("sha256", .string("\(original.digest)")), ("bytes", .number(original.bytes)),
       ("type", .string(original.format?.mediaType)), ("width", .number(original.width)),
       ("height", .number(original.height)),
+    ])
+  }
+
+  private var placeholder: JSONText {
+    guard let placeholder = story.last?.original?.placeholder else { return .null }
+    return .object([
+      ("color", .string("\(placeholder.color)")),
+      ("thumbhash", .string(placeholder.thumbHashText)),
     ])
   }
 

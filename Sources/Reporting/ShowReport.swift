@@ -74,6 +74,10 @@ package struct ShowReport: Sendable {
       lines.append(
         "  original \(size(original.width, original.height))\(kind), "
           + "\(ByteSizeText.format(original.bytes)), \(original.digest)")
+      if let placeholder = original.placeholder {
+        lines.append(
+          "    mostly \(placeholder.color), ThumbHash \(placeholder.thumbHashText)")
+      }
     }
     for record in story.variants {
       let name = name(of: record.recipe) ?? "\(record.recipe)"

@@ -19,6 +19,7 @@ package struct UnusableItemReport: Sendable {
       ("status", .null), ("response_time", .null), ("fresh_until", .null), ("usable_until", .null),
       ("decided_by", .null), ("etag", .null), ("last_modified", .null), ("validated", .null),
       ("last_answer", .null), ("redirects", .array(none)), ("original", .null),
+      ("placeholder", .null),
       ("variants", .array(none)), ("published", .array(none)),
       (
         "last_error",

@@ -56,7 +56,7 @@ struct Service {
       limits: ImagingLimits(
         maxPixels: order.maxPixels, maxFrames: order.maxFrames, maxMemory: order.maxMemory,
         formats: order.formats),
-      opened: conversation.opened, finished: conversation.finished)
+      opened: conversation.opened, seen: conversation.seen, finished: conversation.finished)
     let warnings: [String]
     do throws(ImagingFailure) {
       warnings = try MappedFile(descriptor: original).withBytes { bytes throws(ImagingFailure) in
@@ -85,6 +85,8 @@ private struct Conversation {
           number: number, format: picture.format, width: picture.size.width,
           height: picture.size.height, frames: picture.frames)))
   }
+
+  func seen(_ placeholder: Placeholder) { send(.seen(number: number, placeholder)) }
 
   func finished(_ index: Int, _ result: Result<EncodedVariant, ImagingFailure>) {
     switch result {

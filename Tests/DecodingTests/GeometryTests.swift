@@ -139,21 +139,41 @@ import Vocabulary
 }
 
 @Suite struct `The plan of levels` {
+  private func plan(
+    _ sizes: [PixelSize], of source: PixelSize = PixelSize(4000, 3000)
+  ) -> LevelPlan {
+    LevelPlan(sizes: sizes, placeholderOf: source)
+  }
+
+  @Test(arguments: [
+    ([(1280, 960), (96, 72)], (4000, 3000), (96, 72)),
+    ([(1280, 960), (9, 7)], (4000, 3000), (1280, 960)),
+    ([], (4000, 3000), (64, 48)), ([(9, 7)], (4000, 3000), (64, 48)),
+    ([(500, 5)], (1000, 10), (64, 1)), ([(1000, 10)], (1000, 10), (1000, 10)),
+  ])
+  func `has a level for the placeholder, one of the variants' where that will do`(
+    _ sizes: [(Int, Int)], _ source: (Int, Int), _ expected: (Int, Int)
+  ) {
+    let plan = plan(sizes.map { PixelSize($0.0, $0.1) }, of: PixelSize(source.0, source.1))
+    #expect(plan.placeholder == PixelSize(expected.0, expected.1))
+    #expect(plan.levels.map(\.size).contains(plan.placeholder))
+  }
+
   @Test func `takes each size from the smallest one twice as large`() {
-    let plan = LevelPlan(sizes: [96, 320, 1280, 640].map { PixelSize($0, $0 * 3 / 4) })
+    let plan = plan([96, 320, 1280, 640].map { PixelSize($0, $0 * 3 / 4) })
     #expect(plan.levels.map(\.size.width) == [1280, 640, 320, 96])
     #expect(plan.levels.map(\.source) == [nil, 0, 1, 2])
     #expect(plan.levels.count { $0.source == nil } == 1)
   }
 
   @Test func `takes sizes too near to each other from the decoded picture`() {
-    let plan = LevelPlan(sizes: [PixelSize(200, 200), PixelSize(150, 150), PixelSize(90, 90)])
+    let plan = plan([PixelSize(200, 200), PixelSize(150, 150), PixelSize(90, 90)])
     #expect(plan.levels.map(\.source) == [nil, nil, 0])
     #expect(plan.levels.count { $0.source == nil } == 2)
   }
 
   @Test func `makes equal sizes once`() {
-    #expect(LevelPlan(sizes: [PixelSize(9, 9), PixelSize(9, 9)]).levels.count == 1)
+    #expect(plan([PixelSize(40, 40), PixelSize(40, 40)]).levels.count == 1)
   }
 
   @Test(arguments: [
@@ -164,6 +184,6 @@ import Vocabulary
     _ width: Int, _ height: Int, _ target: Int, _ factor: Int
   ) {
     let size = PixelSize(target, height * target / width)
-    #expect(LevelPlan(sizes: [size]).shrinkOnLoad(of: PixelSize(width, height)) == factor)
+    #expect(plan([size]).shrinkOnLoad(of: PixelSize(width, height)) == factor)
   }
 }

@@ -16,6 +16,7 @@ import Vocabulary
   static let fromDecoder: [DecoderMessage] = [
     .ready, .unfit(reason: "no filter"),
     .opened(OpenedImage(number: 1, format: .heic, width: 4032, height: 3024, frames: 1)),
+    .seen(number: 2, Placeholder(color: .white, thumbHash: [1, 2, 3, 4, 5])),
     .made(MadeOutput(number: 1, index: 2, format: .webp, width: 9, height: 8, bytes: 12_345)),
     .missed(number: 1, index: 0, Fault(.overBudget, "grün")),
     .failed(number: .max, Fault(.notAnImage, "")),
@@ -60,6 +61,12 @@ import Vocabulary
     negative.put(ImageFormat.jpeg)
     for _ in 0..<3 { negative.put(Int64(-1)) }
     #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: negative.bytes[...]) }
+    for length in [0, 4, 26, 255] {
+      let long = DecoderMessage.seen(
+        number: 1,
+        Placeholder(color: .white, thumbHash: [UInt8](repeating: 0, count: length)))
+      #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: long.packet[...]) }
+    }
   }
 
   @Test func `holds any text, cut at a character`() throws {

@@ -37,6 +37,9 @@ import Testing
     #expect(shown["etag"] as? String == "\"a\"")
     let original = try #require(shown["original"] as? [String: Any])
     #expect(original["width"] as? Int == 64 && original["height"] as? Int == 48)
+    let placeholder = try #require(shown["placeholder"] as? [String: Any])
+    #expect((placeholder["color"] as? String)?.utf8.count == 7)
+    #expect((placeholder["thumbhash"] as? String)?.isEmpty == false)
     let variants = try #require(shown["variants"] as? [[String: Any]])
     #expect(variants.first?["width"] as? Int == 16 && variants.first?["height"] as? Int == 12)
   }
@@ -53,6 +56,10 @@ import Testing
     #expect(run.nonzero == ["fetched": 5])
     #expect(scenario.objectCount == 2)
     #expect(scenario.publishedPaths.count == 5)
+    // Also where the variants were there already.
+    for index in 0..<5 {
+      #expect(!(try await scenario.show("i\(index)")["placeholder"] is NSNull))
+    }
   }
 
   @Test func `downloads a URL once for all items that name it`() async throws {

@@ -186,7 +186,9 @@ struct Scene {
   ) -> Settlement {
     let original = Original(
       digest: Digest(of: body ?? claim.entry.url.unredactedText), bytes: 1000, format: .jpeg,
-      width: 64, height: 48)
+      width: 64, height: 48,
+      placeholder: Placeholder(
+        color: VariantSpec.Color(red: 1, green: 20, blue: 255), thumbHash: [9, 8, 7, 6, 5]))
     var entry = claim.entry
     entry.response = StoredResponse(
       status: 200,
