@@ -65,7 +65,7 @@ private struct DateReader {
       let yearOfCentury = number(digits: 2, in: text), skip(" ", in: text),
       let time = timeOfDay(in: text), skip(" gmt", in: text), at == end
     else { return nil }
-    let now = CivilDate(daysSinceEpoch: reference.milliseconds / 86_400_000)
+    let now = CivilDate(daysSinceEpoch: reference.withinRange / 86_400_000)
     var date = CivilDate(year: now.year / 100 * 100 + yearOfCentury, month: month, day: day)
     // The latest year with these two digits that is not more than 50 years ahead.
     let horizon = (now.year + 50, now.month, now.day)

@@ -31,6 +31,8 @@ struct WalkResult: Sendable {
 
   /// What a failure means for the copy that is still published.
   enum Withdrawal: Sendable {
+    /// There is none, as far as is known.
+    case nothing
     /// It serves on, until then at most: that is when to look again, if no earlier try is due.
     case keeps(until: Timestamp)
     /// It is taken off the published names; the entry stays.
@@ -329,7 +331,7 @@ struct ChainWalk {
   /// The chain as a whole is at fault, none of its entries: each keeps what its server said.
   private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
     let nextTry = worker.now + settings.cache(forHost: item.host).negativeTTL
-    result.end = .failed(failure, nextTry: nextTry, .keeps(until: .distantFuture))
+    result.end = .failed(failure, nextTry: nextTry, .nothing)
     return result
   }
 

@@ -95,6 +95,7 @@ struct EntryJudge: Sendable {
   func withdrawal(
     after failure: EntryFailure, of entry: Entry, at now: Timestamp
   ) -> WalkResult.Withdrawal {
+    guard entry.mayHaveCopy else { return .nothing }
     let end = servesUntil(failure, of: entry)
     return isConfirmedMissing(failure, of: entry.url) || now >= end
       ? .withdraws : .keeps(until: end)
@@ -121,5 +122,13 @@ struct EntryJudge: Sendable {
     }
     if isStrict, !freshness.mayServeStale { return freshness.freshUntil }
     return max(freshness.usableUntil, failure.since + freshness.grace)
+  }
+}
+
+extension Entry {
+  /// Whether names may stand for what its origin once let us keep: a redirect that may not be kept leads
+  /// to something.
+  fileprivate var mayHaveCopy: Bool {
+    lastAnswer != .notStored && (response != nil || lastAnswer == .redirect)
   }
 }

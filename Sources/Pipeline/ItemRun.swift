@@ -26,6 +26,8 @@ struct ItemRun {
     var settlement: Settlement
     /// Nobody removes their objects while they live, which is until the ledger names them.
     var staged: [StagedObject] = []
+    /// The items failed, and their older copy goes on serving.
+    var keepsStale = false
   }
 
   func perform() async throws(RunStop) {
@@ -39,7 +41,7 @@ struct ItemRun {
     board.add(walk.traffic)
     board.gotBytes(host: claim.entry.url.host)
     let result = try await result(of: walk)
-    try await settle(result.settlement)
+    try await settle(result)
     withExtendedLifetime(result.staged) {}
   }
 
@@ -60,12 +62,12 @@ struct ItemRun {
       return Result(
         settlement: settlement(walk) { item in
           failed(item, .failed, failure, until: nextTry, withdrawal)
-        })
+        }, keepsStale: withdrawal.keeps)
     case .cooling(let failure, let until, let withdrawal):
       return Result(
         settlement: settlement(walk) { item in
           failed(item, .cooling, failure, until: until, withdrawal)
-        })
+        }, keepsStale: withdrawal.keeps)
     }
   }
 
@@ -84,6 +86,7 @@ struct ItemRun {
     var settlement = ItemSettlement(
       item: item.number, outcome: outcome, state: .failed, dueAt: nextTry, failure: failure)
     switch withdrawal {
+    case .nothing: break
     case .withdraws: settlement.publications = []
     case .keeps(let until): settlement.dueAt = min(nextTry, until)
     }
@@ -108,7 +111,7 @@ struct ItemRun {
       switch error {
       case .stop(let stop): throw stop
       case .notAnImage(let failure):
-        return Result(settlement: notAnImage(failure, bytes, walk))
+        return notAnImage(failure, bytes, walk)
       }
     }
     do {
@@ -184,7 +187,7 @@ struct ItemRun {
   /// An error page with a success's status: the answer failed, not the copy that is in force.
   private func notAnImage(
     _ failure: FailureRecord, _ bytes: WalkResult.Bytes, _ walk: WalkResult
-  ) -> Settlement {
+  ) -> Result {
     let cache = settings.cache(forHost: bytes.entry.url.host)
     var entry = bytes.previous
     entry.failure = cache.failure(
@@ -196,26 +199,32 @@ struct ItemRun {
         item, .failed, failure, until: entry.failure!.nextTry, withdrawal)
     }
     settlement.entries.append(.stored(entry))
-    return settlement
+    return Result(settlement: settlement, keepsStale: withdrawal.keeps)
   }
 
   // MARK: Writing it down
 
-  private func settle(_ settlement: Settlement) async throws(RunStop) {
-    let result: SettlementResult
+  private func settle(_ result: Result) async throws(RunStop) {
+    let settlement = result.settlement
+    let reply: SettlementResult
     do {
-      result = try await worker.ledger.settle(settlement)
+      reply = try await worker.ledger.settle(settlement)
     } catch {
       throw RunStop(error)
     }
     // A lost lease means that these items are claimed again, by another worker or by us: they are
     // counted as that one leaves them.
-    guard case .committed(let links, let counted) = result else { return }
+    guard case .committed(let links, let counted) = reply else { return }
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
       board.settled(item, settled)
     }
+    if result.keepsStale { board.addStaleKept(counted.count) }
     board.noteRefused(try await worker.publish(links))
     let purges = settlement.entries.contains { if case .purged = $0 { true } else { false } }
     if purges { try await worker.removeUnused() }
   }
+}
+
+extension WalkResult.Withdrawal {
+  fileprivate var keeps: Bool { if case .keeps = self { true } else { false } }
 }

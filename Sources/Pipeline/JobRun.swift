@@ -46,6 +46,7 @@ package struct JobRun: Sendable {
     summary.traffic = end.traffic
     summary.bytesStored = end.bytesStored
     summary.variantsMade = end.variantsMade
+    summary.staleKept = end.staleKept
     summary.warnings = end.warnings
     summary.remarks = end.remarks
     summary.errors = end.errors

@@ -12,6 +12,7 @@ package final class RunBoard: Sendable {
     package var bytesStored = 0
     package var variantsMade = 0
     package var warnings = 0
+    package var staleKept = 0
     package var remarks: [String: RunSummary.Remark] = [:]
     package var errors: [String: RunSummary.ErrorCount] = [:]
     /// Claims under way that have not got their bytes yet.
@@ -82,6 +83,8 @@ package final class RunBoard: Sendable {
       $0.snapshot.variantsMade += variants
     }
   }
+
+  func addStaleKept(_ items: Int) { state.withLock { $0.snapshot.staleKept += items } }
 
   /// Texts that differ by a number would make this grow with the items.
   private static let mostRemarks = 100

@@ -27,6 +27,8 @@ package struct RunSummary: Sendable, Hashable {
   /// Not tried, because the run was stopped or limited.
   package var pending: Int
   package var traffic: Traffic
+  /// Of the items that were looked at and failed or are cooling: those whose older copy goes on serving.
+  package var staleKept = 0
   /// Of objects that were new to the store.
   package var bytesStored: Int
   package var variantsMade: Int

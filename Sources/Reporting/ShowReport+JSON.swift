@@ -16,6 +16,7 @@ extension ShowReport {
       ("response_time", .time(last?.response?.responseTime)),
       ("fresh_until", .time(view.freshUntil)),
       ("usable_until", .time(view.freshness?.usableUntil)),
+      ("kept_until", .time(view.freshness?.keptUntil)),
       ("decided_by", .string(view.freshness?.decidedBy.rawValue)),
       ("etag", .string(last?.response?.fields["ETag"].first)),
       ("last_modified", .string(last?.response?.fields["Last-Modified"].first)),

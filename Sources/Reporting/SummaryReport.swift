@@ -21,6 +21,7 @@ package struct SummaryReport: Sendable {
           Outcome.allCases.map { ($0.rawValue, .number(summary.outcomes[$0, default: 0])) })
       ),
       ("pending", .number(summary.pending)),
+      ("stale_kept", .number(summary.staleKept)),
       ("requests", .number(summary.traffic.requests)),
       ("retries", .number(summary.traffic.retries)),
       ("bytes_in", .number(summary.traffic.bytesIn)),
@@ -45,6 +46,10 @@ package struct SummaryReport: Sendable {
         + " \(ByteSizeText.format(summary.bytesStored)) stored"
         + (summary.warnings > 0 ? ", \(counted(summary.warnings, "warning"))" : ""))
     lines += remarks
+    if summary.staleKept > 0 {
+      let copies = counted(summary.staleKept, "stale copy", "stale copies")
+      lines.append("  \(copies) of what failed \(summary.staleKept == 1 ? "serves" : "serve") on")
+    }
     for (code, error) in sortedErrors {
       let share = summary.items > 0 ? " (\(error.count * 100 / summary.items) %)" : ""
       lines.append(

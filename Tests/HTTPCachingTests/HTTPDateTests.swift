@@ -64,6 +64,24 @@ import Vocabulary
     #expect(parseHTTPDate(text, near: Self.reference) == nil)
   }
 
+  /// Times far beyond all calendars make no date that sums cannot hold.
+  @Test(arguments: [(Int64.max, 252_465_552_000), (.min, 9_936_000)] as [(Int64, Int64)])
+  func `with two digits for the year is near a time that can be`(
+    reference: Int64, seconds: Int64
+  ) {
+    let date = parseHTTPDate(
+      "Sunday, 26-Apr-70 00:00:00 GMT", near: Timestamp(milliseconds: reference))
+    #expect(date == Timestamp(seconds: seconds))
+    let response = StoredResponse(
+      status: 200,
+      fields: HTTPFields(pairs: [
+        ("Expires", "Sunday, 26-Apr-70 00:00:00 GMT"), ("Date", "Mon, 01 Jan 0001 00:00:00 GMT"),
+      ]),
+      requestTime: Timestamp(milliseconds: reference),
+      responseTime: Timestamp(milliseconds: reference))
+    #expect(freshness(of: response, settings: CacheSettings()).decidedBy == .expires)
+  }
+
   @Test func `is read back from every day of two centuries`() {
     for days in stride(from: Int64(-20_000), to: 50_000, by: 7) {
       let offset = days * 86_400 + days % 86_400 - arrival.milliseconds / 1000
