@@ -280,8 +280,9 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     let job = try Job(failing: 1)
     defer { job.origin.stop() }
     _ = try await job.run()
-    let byID = try await job.scenario.show("a")
-    let byURL = try await job.scenario.show(job.origin.url("/a"))
+    var byID = try await job.scenario.show("a")
+    var byURL = try await job.scenario.show(job.origin.url("/a"))
+    for key in ["jobs", "next_run"] { (byID[key], byURL[key]) = (nil, nil) }  // an age is in them
     #expect(byID as NSDictionary == byURL as NSDictionary)
     #expect(byID["url"] as? String == job.origin.url("/a"))
     let missing = try await job.scenario.show("missing-0")
