@@ -18,7 +18,8 @@ package struct UnusableItemReport: Sendable {
       ("state", .string(EntryStory.State.failed.rawValue)),
       ("status", .null), ("response_time", .null), ("fresh_until", .null), ("usable_until", .null),
       ("decided_by", .null), ("etag", .null), ("last_modified", .null), ("validated", .null),
-      ("last_answer", .null), ("redirects", .array(none)), ("original", .null),
+      ("kept_until", .null), ("last_answer", .null), ("redirects", .array(none)),
+      ("original", .null),
       ("placeholder", .null),
       ("variants", .array(none)), ("published", .array(none)),
       (
