@@ -70,6 +70,9 @@ package protocol Ledger: Sendable {
   /// Links that were made or removed.
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure)
 
+  /// None of a job's names stands any more: each is to be linked again.
+  func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure)
+
   /// Links that are not confirmed, oldest first: those that a dead worker left undone, and those that
   /// a live one is about to make.
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]

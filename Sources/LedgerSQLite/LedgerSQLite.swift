@@ -136,6 +136,10 @@ extension LedgerSQLite {
     try await writing().confirm(links)
   }
 
+  package func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure) {
+    try await writing().forgetLinks(of: job, at: now)
+  }
+
   package func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
     try await reader.pendingLinks(limit: limit)
   }

@@ -230,6 +230,15 @@ extension LedgerWriter {
     }
   }
 
+  func forgetLinks(of job: JobNumber, at now: Timestamp) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in
+      _ = try transaction.connection.run(
+        """
+        UPDATE published SET pending_since = ? WHERE job = ? AND object IS NOT NULL
+        """, .time(now), .int(job.value))
+    }
+  }
+
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
     try await together { transaction throws(LedgerFailure) in try transaction.confirm(links) }
   }

@@ -69,7 +69,11 @@ package struct JobRun: Sendable {
         // The clock went back: due times that it had reached would not come for long.
         try await worker.ledger.makeAllDue()
       }
-      try await publishPending()
+      if !worker.store.hasFolder(ofJob: settings.name) {
+        try await worker.ledger.forgetLinks(of: job, at: now)
+      }
+      // Of a store that was emptied nothing can be linked yet: all is due, and linked when it is there.
+      if !worker.store.isStranger { try await publishPending() }
       try await worker.removeUnused()
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {

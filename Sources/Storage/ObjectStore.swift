@@ -24,6 +24,7 @@ package final class ObjectStore: Sendable {
   package let isStranger: Bool
 
   private let storeID: String
+  private let published: String
   private let objects: ObjectFolder
   private let temporary: TemporaryFolder
   private let commits: GroupedThreads<[StagedObject], Void>
@@ -45,6 +46,7 @@ package final class ObjectStore: Sendable {
   private init(root: RootLayout, storeID: String) throws(StorageFailure) {
     try root.create()
     self.storeID = storeID
+    published = root.published
     objects = try ObjectFolder(opening: root.objects)
     try objects.makeBranches()
     isStranger = try StoreIdentity.read(in: objects.folder) != storeID
@@ -148,6 +150,9 @@ package final class ObjectStore: Sendable {
     }
     withExtendedLifetime(held) {}
   }
+
+  /// Whether a job has a folder under `public/`.
+  package func hasFolder(ofJob job: String) -> Bool { access(published + "/" + job, F_OK) == 0 }
 
   /// Makes, changes and removes names under `public/`, each atomically, in the order given. When it
   /// returns, they are durable; when it throws, those before the one that failed may stand.

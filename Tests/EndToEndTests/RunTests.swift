@@ -313,6 +313,21 @@ import Testing
     #expect(origin.requests.last?["If-None-Match"] == nil)
   }
 
+  @Test(arguments: [["public"], ["public", "objects"]])
+  func `publishes again what was deleted`(folders: [String]) async throws {
+    let scenario = Scenario()
+    let origin = try OriginServer.start { _ in
+      .ok(PlainPNG.bytes(), [("Cache-Control", "max-age=600")])
+    }
+    defer { origin.stop() }
+    let manifest = try scenario.manifest([["id": "a", "url": origin.url("/a")]])
+    _ = try await scenario.run(manifest)
+    for folder in folders { StorageTemporaryFolder.delete("\(scenario.root)/\(folder)") }
+    let run = try await scenario.run(manifest)
+    #expect(run.status == 0 && run.errorCounts == [:], "\(run.errors)")
+    #expect(scenario.publishedPaths == ["thumb/a.jpg"])
+  }
+
   @Test func `plans without a request or a trace`() async throws {
     let scenario = Scenario()
     let origin = try OriginServer.start { _ in

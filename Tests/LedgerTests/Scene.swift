@@ -74,6 +74,9 @@ private struct Housed: Ledger {
     try await ledger.settle(settlement)
   }
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure) { try await ledger.confirm(links) }
+  func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure) {
+    try await ledger.forgetLinks(of: job, at: now)
+  }
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
     try await ledger.pendingLinks(limit: limit)
   }
