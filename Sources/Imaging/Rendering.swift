@@ -15,6 +15,8 @@ package struct EncodedVariant: Sendable, Hashable {
   package var format: ImageFormat
   /// Of one frame.
   package var size: PixelSize
+  /// `Layout.isCapped`.
+  package var isCapped: Bool
   package var bytes: [UInt8]
 }
 
@@ -125,7 +127,7 @@ package struct Rendering {
   ) throws(ImagingFailure) {
     let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
     let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
-    let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled }, placeholderOf: original.size)
+    let plan = LevelPlan(sizes: possible.map { layouts[$0].level }, placeholderOf: original.size)
     let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     try original.checkMemory(
       holding: plan.levels.reduce(0) { $0 + $1.size.pixels }, limits: limits)
@@ -226,7 +228,7 @@ package struct Rendering {
     try check(layout.frame, fits: format)
     let picture: Picture
     do throws(VipsFailure) {
-      let framed = try levels[layout.scaled].framed(
+      let framed = try levels[layout.level].scaled(layout, recipe: recipe).framed(
         layout, recipe: recipe, isTransparent: levels.isTransparent)
       picture = try framed.ready(
         for: format, recipe, isTransparent: levels.isTransparent)
@@ -234,13 +236,15 @@ package struct Rendering {
       throw ImagingFailure(writing: error)
     }
     let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
-    return EncodedVariant(format: format, size: layout.frame, bytes: bytes)
+    return EncodedVariant(
+      format: format, size: layout.frame, isCapped: layout.isCapped, bytes: bytes)
   }
 
   private func encoded(
     _ animation: Animation, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
-    let frame = Layout(source: original.size, recipe: recipe).largest
+    let layout = Layout(source: original.size, recipe: recipe)
+    let frame = layout.largest
     let all = frame.pixels.multipliedReportingOverflow(by: original.pages)
     guard !all.overflow, all.partialValue <= limits.maxPixels else { throw tooLarge(frame) }
     let format = Encoding.format(for: recipe, isTransparent: true, isAnimated: true)
@@ -254,7 +258,7 @@ package struct Rendering {
     }
     try check(size, fits: format)
     let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
-    return EncodedVariant(format: format, size: size, bytes: bytes)
+    return EncodedVariant(format: format, size: size, isCapped: layout.isCapped, bytes: bytes)
   }
 
   private func check(_ size: PixelSize, fits format: ImageFormat) throws(ImagingFailure) {

@@ -98,6 +98,33 @@ private func failure(_ file: [UInt8], _ recipes: [Recipe] = [recipe(50)]) async 
     #expect(reds > 10)
   }
 
+  @Test(arguments: [VariantSpec.Position.west, .centre, .east, .attention])
+  func `is made of the longest and thinnest`(_ position: VariantSpec.Position) async throws {
+    let source = TestPictures.file("pngsave", 10_000, 1) { x, _ in
+      x < 3000 ? [250, 0, 0] : x < 7000 ? [0, 250, 0] : [0, 0, 250]
+    }
+    let rendered = try await sharedPool.render(
+      source,
+      [
+        recipe(200, 200, .png) {
+          $0.fit = .cover
+          $0.enlarge = true
+          $0.position = position
+        },
+        recipe(200, 200, .png) { $0.fit = .cover },
+      ])
+    #expect(try rendered.rendering.variants[1].get().isCapped)
+    #expect(try !rendered.rendering.variants[0].get().isCapped)
+    let picture = DecodedPicture(rendered.bytes())
+    #expect(picture.size == PixelSize(200, 200))
+    let colours: [VariantSpec.Position: [Int]] = [
+      .west: [250, 0, 0], .centre: [0, 250, 0], .east: [0, 0, 250],
+    ]
+    if let colour = colours[position] {
+      #expect(picture.distance(at: 100, 100, from: colour) < 4)
+    }
+  }
+
   @Test func `is padded with the background`() async throws {
     let source = TestPictures.file("pngsave", 60, 60, bands: 1) { _, _ in [120] }
     let picture = try await render(
