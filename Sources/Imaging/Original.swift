@@ -69,6 +69,9 @@ struct Original {
   /// Whether its pages are shown one after the other.
   var isAnimation: Bool { pages > 1 && (format == .gif || format == .webp) }
 
+  /// Whether it is a WebP without loss; of an animation, its first frame.
+  var isLosslessWebP: Bool { format == .webp && WebPContainer.isLossless(file) }
+
   /// The first picture.
   ///
   /// - Parameter shrink: 1, 2, 4 or 8, by the JPEG decoder; 1 for the other formats.

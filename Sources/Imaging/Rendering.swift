@@ -139,7 +139,7 @@ package struct Rendering {
         guard layouts[index].largest.pixels <= limits.maxPixels else {
           throw tooLarge(layouts[index].largest)
         }
-        return try encoded(levels, layouts[index], recipe)
+        return try encoded(levels, layouts[index], recipe, original)
       }
     }
   }
@@ -221,7 +221,7 @@ package struct Rendering {
   }
 
   private func encoded(
-    _ levels: Levels, _ layout: Layout, _ recipe: Recipe
+    _ levels: Levels, _ layout: Layout, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
     let format = Encoding.format(
       for: recipe, isTransparent: levels.isTransparent, isAnimated: false)
@@ -235,7 +235,9 @@ package struct Rendering {
     } catch {
       throw ImagingFailure(writing: error)
     }
-    let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
+    let encoding = Encoding(
+      format: format, recipe: recipe, isSourceLossless: original.isLosslessWebP)
+    let bytes = try encoding.encoded(picture)
     return EncodedVariant(
       format: format, size: layout.frame, isCapped: layout.isCapped, bytes: bytes)
   }
@@ -257,7 +259,9 @@ package struct Rendering {
       throw ImagingFailure(writing: error)
     }
     try check(size, fits: format)
-    let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
+    let encoding = Encoding(
+      format: format, recipe: recipe, isSourceLossless: original.isLosslessWebP)
+    let bytes = try encoding.encoded(picture)
     return EncodedVariant(format: format, size: size, isCapped: layout.isCapped, bytes: bytes)
   }
 

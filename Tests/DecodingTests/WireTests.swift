@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -82,6 +83,22 @@ import Vocabulary
     }
     #expect(reason.utf8.count <= Wire.maxText)
     #expect(long.hasPrefix(reason) && reason.count > 400)
+  }
+
+  @Test func `is not how a variant reaches its file: what is written later does not`() throws {
+    let room = try OutputRoom()
+    let file = MemoryFile()
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    #expect(write(room.descriptor, bytes, bytes.count) == bytes.count)
+    #expect(room.count == bytes.count)
+    try room.copy(bytes.count, to: file.descriptor)
+    pwrite(room.descriptor, [1, 2, 3], 3, 0)
+    #expect(file.bytes == bytes)
+    #expect(throws: OutputRoom.Failure(errorNumber: EPIPE)) {
+      try room.copy(bytes.count + 1, to: file.descriptor)
+    }
+    withExtendedLifetime(file) {}
+    #expect(fcntl(room.descriptor, F_GETFD) & FD_CLOEXEC != 0)
   }
 
   @Test func `crosses a socket with its descriptor`() throws {
