@@ -32,12 +32,26 @@ struct Encoding {
 
   /// The file's bytes, within `maxBytes` where the recipe says so.
   func encoded(_ picture: Picture) throws(ImagingFailure) -> [UInt8] {
+    let picture = try prepared(picture)
     let isLossless = format == .webp && isSourceLossless && recipe.quality == nil
     let quality = recipe.quality ?? defaultQuality
     let bytes = try encoded(picture, quality: isLossless ? nil : quality)
     guard let most = recipe.maxBytes, bytes.count > most else { return bytes }
     guard hasQuality else { throw overBudget(bytes.count, most) }
     return try searched(picture, below: isLossless ? quality + 1 : quality, most: most)
+  }
+
+  /// With its metadata; in memory and without any where no other encoder is asked.
+  private func prepared(_ picture: Picture) throws(ImagingFailure) -> Picture {
+    do {
+      return try isPlainJPEG(picture) ? picture.inMemory() : picture.keeping(recipe.metadata)
+    } catch {
+      throw ImagingFailure(writing: error)
+    }
+  }
+
+  private func isPlainJPEG(_ picture: Picture) -> Bool {
+    format == .jpeg && recipe.metadata == .none && JPEGFile.takes(picture)
   }
 
   /// The best quality whose file is small enough, by halving: at most seven tries.
@@ -73,12 +87,9 @@ struct Encoding {
   private func encoded(
     _ picture: Picture, quality: Int?
   ) throws(ImagingFailure) -> [UInt8] {
-    var options = options(quality: quality)
-    options["in"] = .picture(picture)
-    options["strip"] = .bool(recipe.metadata == .none)
     let bytes: [UInt8]
     do throws(VipsFailure) {
-      bytes = try saved(picture, options)
+      bytes = try saved(picture, quality)
     } catch {
       throw ImagingFailure(writing: error)
     }
@@ -89,9 +100,14 @@ struct Encoding {
     return WebPContainer.stripped(bytes)
   }
 
-  private func saved(
-    _ picture: Picture, _ options: [String: OperationArgument]
-  ) throws(VipsFailure) -> [UInt8] {
+  private func saved(_ picture: Picture, _ quality: Int?) throws(VipsFailure) -> [UInt8] {
+    if isPlainJPEG(picture) {
+      return try JPEGFile.encoded(
+        picture, quality: quality ?? defaultQuality, isSmall: recipe.effort == .small)
+    }
+    var options = options(quality: quality)
+    options["in"] = .picture(picture)
+    options["strip"] = .bool(recipe.metadata == .none)
     if format == .png, let bytes = try PaletteEncoding(picture, options: options).bytes {
       return bytes
     }

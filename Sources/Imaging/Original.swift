@@ -80,6 +80,14 @@ struct Original {
       file, format, strictness, options: shrink > 1 ? ["shrink": .int(shrink)] : [:])
   }
 
+  /// - Parameter picture: what `picture` gave for this shrink.
+  /// - Returns: a shorter way to its rows, if there is one.
+  func rows(of picture: Picture, shrink: Int) -> (any RowSource)? {
+    guard format == .jpeg else { return nil }
+    return JPEGRows(
+      of: file, storedSize, shrink: shrink, strictness: strictness, header: picture)
+  }
+
   /// All frames, one below the other.
   func frames() throws(VipsFailure) -> Picture {
     try Self.load(file, format, strictness, options: ["n": .int(-1)])

@@ -149,8 +149,10 @@ package struct Rendering {
   ) throws(ImagingFailure) -> Levels {
     let levels: Levels
     do throws(VipsFailure) {
+      let picture = try original.picture(shrink: shrink)
       let base = try Base(
-        original.picture(shrink: shrink), orientation: original.orientation)
+        picture, rows: original.rows(of: picture, shrink: shrink),
+        orientation: original.orientation)
       levels = try Levels(of: base, plan: plan)
     } catch {
       throw ImagingFailure(reading: error, of: original.file, original.format)
@@ -253,7 +255,7 @@ package struct Rendering {
     let picture: Picture
     let size: PixelSize
     do throws(VipsFailure) {
-      picture = try animation.rendered(recipe).keeping(recipe.metadata)
+      picture = try animation.rendered(recipe)
       size = PixelSize(picture.size.width, picture.int(MetadataField.pageHeight)!)
     } catch {
       throw ImagingFailure(writing: error)
@@ -277,11 +279,9 @@ extension Picture {
   fileprivate func ready(
     for format: ImageFormat, _ recipe: Recipe, isTransparent: Bool
   ) throws(VipsFailure) -> Picture {
-    guard isTransparent else { return try keeping(recipe.metadata) }
-    let plain =
-      Encoding.hasAlpha(format)
+    guard isTransparent else { return self }
+    return Encoding.hasAlpha(format)
       ? try unpremultiplied() : try flattened(on: recipe.background)
-    return try plain.keeping(recipe.metadata)
   }
 }
 
