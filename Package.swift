@@ -51,6 +51,7 @@ let package = Package(
     shim("CVips", pkgConfig: "gobject-2.0"),
     shim("CYajl", pkgConfig: "yajl"),
     shim("CFiles"),
+    shim("CJPEG"),
     shim("CResample"),
     shim("CUnix"),
     shim("CThreadName"),
@@ -85,7 +86,7 @@ let package = Package(
     module("Reporting", ["HTTPCaching", "LedgerCore", "Pipeline", "Vocabulary"]),
 
     // the confined process
-    module("Imaging", ["CResample", "CVips", "Vocabulary"]),
+    module("Imaging", ["CJPEG", "CResample", "CVips", "Vocabulary"]),
     program("thumbdecoder", ["CSeccomp", "DecoderWire", "Imaging", "Vocabulary"]),
 
     // entry

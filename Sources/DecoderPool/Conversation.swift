@@ -21,6 +21,8 @@ struct Conversation {
   private let number: UInt32
   private let request: RenderRequest
   private let memory: Int
+  /// Where the decoder writes each variant, before the variant's file has it.
+  private let rooms: [OutputRoom]
   private var opened: OpenedImage?
   private var placeholder: Placeholder?
   private var variants: [Result<RenderedVariant, DecodeFailure>?]
@@ -28,11 +30,18 @@ struct Conversation {
   private var failure: DecodeFailure?
   private(set) var spent: Spent?
 
-  init(number: UInt32, request: RenderRequest, memory: Int) {
+  init(number: UInt32, request: RenderRequest, memory: Int) throws(DecodeFailure) {
     self.number = number
     self.request = request
     self.memory = memory
     variants = Array(repeating: nil, count: request.variants.count)
+    do throws(OutputRoom.Failure) {
+      rooms = try request.variants.map { _ throws(OutputRoom.Failure) in try OutputRoom() }
+    } catch {
+      throw DecodeFailure(
+        .outputUnwritable, "no memory for variants: \(String(cString: strerror(error.errorNumber)))"
+      )
+    }
   }
 
   /// Blocks until the decoder has answered, is dead or late.
@@ -68,9 +77,10 @@ struct Conversation {
           number: number, outputs: request.variants.count, maxPixels: limits.maxPixels,
           maxFrames: limits.maxFrames, maxMemory: memory, formats: limits.formats)),
       descriptor: original)
-    for (recipe, output) in request.variants {
+    for ((recipe, _), room) in zip(request.variants, rooms) {
       try decoder.send(
-        .output(OutputOrder(number: number, recipe: recipe.canonicalText)), descriptor: output)
+        .output(OutputOrder(number: number, recipe: recipe.canonicalText)),
+        descriptor: room.descriptor)
     }
   }
 
@@ -91,18 +101,15 @@ struct Conversation {
       return false
     case .made(let output):
       try check(output)
-      variants[output.index] = .success(
-        RenderedVariant(
-          format: output.format, width: output.width, height: output.height, bytes: output.bytes))
+      variants[output.index] = kept(output)
       return false
     case .missed(let number, let index, let fault):
       try checkTurn(number, index)
-      variants[index] = .failure(
-        DecodeFailure(fault, isDiskFull: Self.isDiskFull(request.variants[index].output)))
+      variants[index] = .failure(DecodeFailure(fault))
       return false
     case .failed(let number, let fault):
       guard number == self.number else { throw .lie("it speaks of another image") }
-      failure = DecodeFailure(fault, isDiskFull: false)
+      failure = DecodeFailure(fault)
       return true
     case .finished(let number, let warnings, let heldBytes, let processorMilliseconds):
       guard number == self.number, opened != nil, placeholder != nil,
@@ -137,23 +144,32 @@ struct Conversation {
   /// What it says of a file must be true of the file.
   private func check(_ output: MadeOutput) throws(End) {
     try checkTurn(output.number, output.index)
-    let (recipe, descriptor) = request.variants[output.index]
+    let recipe = request.variants[output.index].recipe
     let formats = recipe.format.imageFormat.map { [$0] } ?? [.jpeg, .webp]
     guard formats.contains(output.format), (1...output.format.maxSide).contains(output.width),
       (1...output.format.maxSide).contains(output.height)
     else { throw .lie("a variant that is not what was asked for") }
-    var status = stat()
-    guard output.bytes > 0, fstat(descriptor, &status) == 0, status.st_size == output.bytes else {
-      throw .lie("a variant of \(output.bytes) bytes in a file of \(status.st_size)")
+    let written = rooms[output.index].count
+    guard output.bytes > 0, written == output.bytes else {
+      throw .lie("a variant of \(output.bytes) bytes in a file of \(written)")
     }
   }
 
-  private static func isDiskFull(_ descriptor: Int32) -> Bool {
-    var status = statvfs()
-    guard fstatvfs(descriptor, &status) == 0 else { return false }
-    // Some file systems count no inodes at all.
-    let isOutOfInodes = status.f_files > 0 && status.f_favail == 0
-    return status.f_bavail * UInt(status.f_frsize) < 16 << 20 || isOutOfInodes
+  /// Takes a variant from where the decoder wrote it to its file.
+  private func kept(_ output: MadeOutput) -> Result<RenderedVariant, DecodeFailure> {
+    do throws(OutputRoom.Failure) {
+      try rooms[output.index].copy(output.bytes, to: request.variants[output.index].output)
+    } catch {
+      let isFull = [ENOSPC, EDQUOT].contains(error.errorNumber)
+      return .failure(
+        DecodeFailure(
+          isFull ? .diskFull : .outputUnwritable,
+          "the variant cannot be written: \(String(cString: strerror(error.errorNumber)))"))
+    }
+    return .success(
+      RenderedVariant(
+        format: output.format, width: output.width, height: output.height,
+        isCapped: output.isCapped, bytes: output.bytes))
   }
 }
 

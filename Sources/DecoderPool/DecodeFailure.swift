@@ -92,8 +92,7 @@ package struct DecodeFailure: WorkerFailure, Hashable {
 }
 
 extension DecodeFailure {
-  /// - Parameter isDiskFull: the worker's own look at the output's file system.
-  init(_ fault: Fault, isDiskFull: Bool) {
+  init(_ fault: Fault) {
     let cause: Cause =
       switch fault.kind {
       case .notAnImage: .notAnImage
@@ -104,7 +103,7 @@ extension DecodeFailure {
       case .memory: .decoderMemory
       case .unsupportedSetting: .unsupportedSetting
       case .overBudget: .variantTooLarge
-      case .unwritable: isDiskFull ? .diskFull : .outputUnwritable
+      case .unwritable: .outputUnwritable
       }
     self.init(cause, fault.message.printable)
   }

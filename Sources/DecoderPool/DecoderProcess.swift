@@ -30,12 +30,19 @@ final class DecoderProcess {
     var reason: String
     do throws(Silence) {
       switch try receive(until: deadline) {
-      case .ready: return
+      case .ready(Recipe.processingVersion): return
+      case .ready(let other):
+        reason = "it processes by version \(other), not \(Recipe.processingVersion)"
       case .unfit(let why): reason = why.printable
       default: reason = "it spoke out of turn"
       }
     } catch {
-      reason = error == .deadline ? "it was not ready in time" : "it ended at once"
+      reason =
+        switch error {
+        case .deadline: "it was not ready in time"
+        case .gone: "it ended at once"
+        case .malformed: "it speaks otherwise than this program"
+        }
     }
     let death = end()
     if !death.said.isEmpty { reason += "; it said: \(death.said)" }

@@ -67,7 +67,7 @@ final class DecoderSlot {
     var mayTryAgain = true
     while true {
       let decoder = try livingDecoder()
-      var conversation = Conversation(
+      var conversation = try Conversation(
         number: UInt32(use.images), request: request, memory: launch.memory)
       use.images += 1
       do throws(Conversation.End) {

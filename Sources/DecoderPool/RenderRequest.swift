@@ -39,5 +39,7 @@ package struct RenderedVariant: Sendable, Hashable {
   /// In pixels; of one frame.
   package var width: Int
   package var height: Int
+  /// Whether `cover` found fewer pixels than it was to make.
+  package var isCapped: Bool
   package var bytes: Int
 }

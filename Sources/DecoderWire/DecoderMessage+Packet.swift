@@ -4,8 +4,9 @@ extension DecoderMessage {
   package var packet: [UInt8] {
     var writer = PacketWriter()
     switch self {
-    case .ready:
+    case .ready(let processing):
       writer.put(UInt8(1))
+      writer.put(count: processing)
     case .unfit(let reason):
       writer.put(UInt8(2))
       writer.put(reason)
@@ -23,6 +24,7 @@ extension DecoderMessage {
       writer.put(output.format)
       writer.put(count: output.width)
       writer.put(count: output.height)
+      writer.put(UInt8(output.isCapped ? 1 : 0))
       writer.put(count: output.bytes)
     case .missed(let number, let index, let fault):
       writer.put(UInt8(5))
@@ -51,7 +53,7 @@ extension DecoderMessage {
   package init(packet: ArraySlice<UInt8>) throws(MalformedPacket) {
     var reader = try PacketReader(packet)
     switch try reader.get(UInt8.self) {
-    case 1: self = .ready
+    case 1: self = .ready(processing: try reader.count())
     case 2: self = .unfit(reason: try reader.text())
     case 3:
       self = .opened(
@@ -63,7 +65,7 @@ extension DecoderMessage {
         MadeOutput(
           number: try reader.get(UInt32.self), index: try reader.count(upTo: Wire.maxOutputs - 1),
           format: try reader.format(), width: try reader.count(), height: try reader.count(),
-          bytes: try reader.count()))
+          isCapped: try reader.get(UInt8.self) != 0, bytes: try reader.count()))
     case 5:
       self = .missed(
         number: try reader.get(UInt32.self), index: try reader.count(upTo: Wire.maxOutputs - 1),

@@ -1,7 +1,7 @@
 // DecoderWire: what worker and decoder say to each other, one packet a message.
 //
 //   worker  ── image (+ the original's descriptor) ─────────────► decoder
-//           ── output (+ a descriptor to write to), one a variant ►
+//           ── output (+ a descriptor of memory to write to), one a variant ►
 //           ◄─ opened, seen, made or missed for each variant, finished ──
 //           ◄─ or failed: nothing can be made of this image ───────
 //
@@ -42,7 +42,7 @@ package struct ImageOrder: Sendable, Equatable {
   }
 }
 
-/// One variant to make. The descriptor of an empty file comes with it.
+/// One variant to make. The descriptor of an empty `OutputRoom` comes with it.
 package struct OutputOrder: Sendable, Equatable {
   package var number: UInt32
   /// `Recipe.canonicalText`.
@@ -56,7 +56,8 @@ package struct OutputOrder: Sendable, Equatable {
 
 /// What a decoder answers.
 package enum DecoderMessage: Sendable, Equatable {
-  case ready
+  /// With its `Recipe.processingVersion`: another one would make other bytes than recipes say.
+  case ready(processing: Int)
   /// It cannot confine itself, and does nothing.
   case unfit(reason: String)
   case opened(OpenedImage)
@@ -95,16 +96,20 @@ package struct MadeOutput: Sendable, Equatable {
   package var format: ImageFormat
   package var width: Int
   package var height: Int
+  /// Whether `cover` found fewer pixels than it was to make.
+  package var isCapped: Bool
   package var bytes: Int
 
   package init(
-    number: UInt32, index: Int, format: ImageFormat, width: Int, height: Int, bytes: Int
+    number: UInt32, index: Int, format: ImageFormat, width: Int, height: Int, isCapped: Bool,
+    bytes: Int
   ) {
     self.number = number
     self.index = index
     self.format = format
     self.width = width
     self.height = height
+    self.isCapped = isCapped
     self.bytes = bytes
   }
 }
@@ -139,7 +144,7 @@ package struct Fault: Sendable, Equatable, Error {
 
 /// The bounds of the conversation.
 package enum Wire {
-  package static let version: UInt8 = 1
+  package static let version: UInt8 = 2
   /// Bytes of a packet.
   package static let maxPacket = 32 << 10
   /// Of one conversation: each holds a descriptor open in the decoder.

@@ -31,7 +31,8 @@ struct Animation {
     var frames: [Picture] = []
     for index in 0..<count {
       let frame = try strip.cropped(x: 0, y: index * frameSize.height, to: frameSize)
-      let scaled = try Base(part: frame).levels(of: [layout.scaled]).pictures[0]
+      let level = try Base(part: frame).levels(of: [layout.level]).pictures[0]
+      let scaled = try level.scaled(layout, recipe: recipe)
       let framed = try scaled.framed(layout, recipe: recipe, isTransparent: isTransparent)
       frames.append(try framed.inMemory())
     }

@@ -7,6 +7,8 @@ import Vocabulary
 /// the resizers of all levels, and is never whole in memory unless its format's decoder has it so.
 struct Base {
   let picture: Picture
+  /// Its rows, where there is a shorter way to them.
+  private let rows: (any RowSource)?
   /// EXIF's number; the levels are turned, since they are smaller.
   let orientation: Int
   /// Whether the levels are to be converted to sRGB, for the same reason.
@@ -15,7 +17,10 @@ struct Base {
   let multipliesAlpha: Bool
 
   /// A picture as it was decoded.
-  init(_ decoded: Picture, orientation: Int) throws(VipsFailure) {
+  init(
+    _ decoded: Picture, rows: (any RowSource)? = nil, orientation: Int
+  ) throws(VipsFailure) {
+    self.rows = rows
     self.orientation = orientation
     let plain = try ColourConversion.withoutNeedlessProfile(decoded)
     needsColour = ColourConversion.canFollowResizing(plain)
@@ -26,6 +31,7 @@ struct Base {
   /// A level, or a part of one.
   init(part: Picture) {
     picture = part
+    rows = nil
     orientation = 1
     needsColour = false
     multipliesAlpha = false
@@ -37,7 +43,7 @@ struct Base {
   /// - Returns: them in the order asked, without alpha where it says nothing.
   func levels(of sizes: [PixelSize]) throws(VipsFailure) -> ResizedPictures {
     let stored = sizes.map { orientation >= 5 ? $0.transposed : $0 }
-    var levels = try picture.resized(to: stored, multipliesAlpha: multipliesAlpha)
+    var levels = try picture.resized(to: stored, multipliesAlpha: multipliesAlpha, rows: rows)
     for (index, level) in levels.pictures.enumerated() {
       levels.pictures[index] = try finished(level, isOpaque: levels.isOpaque)
     }

@@ -86,7 +86,8 @@ extension UnsafeRawBufferPointer {
     return self[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  fileprivate func littleEndian(at offset: Int, bytes: Int) -> Int? {
+  /// Nil where they are not all there.
+  func littleEndian(at offset: Int, bytes: Int) -> Int? {
     guard offset + bytes <= count else { return nil }
     return self[offset..<offset + bytes].reversed().reduce(0) { $0 << 8 | Int($1) }
   }

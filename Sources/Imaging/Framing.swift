@@ -2,6 +2,13 @@ import CVips
 import Vocabulary
 
 extension Picture {
+  /// The layout's scaled size of a picture of its level.
+  func scaled(_ layout: Layout, recipe: Recipe) throws(VipsFailure) -> Picture {
+    guard layout.window != layout.source else { return self }
+    let window = try cut(to: layout.window, recipe.position).inMemory()
+    return try Base(part: window).levels(of: [layout.scaled]).pictures[0]
+  }
+
   /// Cut or padded from its layout's scaled size to its frame.
   ///
   /// - Parameter isTransparent: whether it has alpha, its colours multiplied by it.

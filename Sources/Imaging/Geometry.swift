@@ -19,8 +19,8 @@ package struct PixelSize: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// How a picture becomes a variant: scaled to `scaled`, of which `frame` is cut out, or which is laid
-/// into `frame`. Never both.
+/// How a picture becomes a variant: `window` of it is scaled to `scaled`, of which `frame` is cut out,
+/// or which is laid into `frame`. Never both.
 ///
 /// The rule: the side that constrains is exact; the other is the true ratio, rounded half up, at
 /// least 1. Nothing is enlarged unless asked.
@@ -34,9 +34,16 @@ package struct PixelSize: Sendable, Hashable, CustomStringConvertible {
 /// | cover | 300×1000 | 400×400 | 300×1000 | 300×300 |
 /// | contain | 400×300 | 200×200 | 200×150 | 200×200 |
 /// | fill | 400×300 | 200×200 | 200×200 | = |
+///
+/// The window is the whole picture, but where `cover` enlarges one that is so long and thin that most
+/// of it would be scaled for nothing: of 10000×1 for 200×200, three pixels are taken.
 package struct Layout: Sendable, Hashable {
-  package var scaled: PixelSize
-  package var frame: PixelSize
+  package let source: PixelSize
+  package private(set) var window: PixelSize
+  package private(set) var scaled: PixelSize
+  package private(set) var frame: PixelSize
+  /// Whether the picture was too small for what `cover` asks: it has the box's shape only.
+  package private(set) var isCapped = false
 
   /// - Parameters:
   ///   - source: upright.
@@ -44,6 +51,8 @@ package struct Layout: Sendable, Hashable {
   package init(
     source: PixelSize, width: Int?, height: Int?, fit: VariantSpec.Fit, enlarge: Bool
   ) {
+    self.source = source
+    window = source
     guard let width, let height else {
       scaled = Self.scaledByOneSide(source, width: width, height: height, enlarge: enlarge)
       frame = scaled
@@ -59,7 +68,9 @@ package struct Layout: Sendable, Hashable {
       frame = scaled
     case .cover:
       scaled = Self.outside(source, box, enlarge: enlarge)
-      frame = scaled.covers(box) ? box : Self.inside(box, scaled, enlarge: true)
+      isCapped = !scaled.covers(box)
+      frame = isCapped ? Self.inside(box, scaled, enlarge: true) : box
+      if enlarge { narrow(to: box) }
     case .contain:
       scaled = Self.inside(source, box, enlarge: enlarge)
       frame = box
@@ -73,6 +84,27 @@ package struct Layout: Sendable, Hashable {
     self.init(
       source: source, width: recipe.width, height: recipe.height, fit: recipe.fit,
       enlarge: recipe.enlarge)
+  }
+
+  /// Which size of the whole picture is needed: the window is cut out of it as it is.
+  package var level: PixelSize { window == source ? scaled : source }
+
+  /// Takes a window where that spares most of the scaling: what the box will show, and a pixel more on
+  /// each side, which resampling looks at.
+  private mutating func narrow(to box: PixelSize) {
+    guard scaled.covers(source), scaled.pixels > 8 * box.pixels else { return }
+    func shown(_ side: Int, of other: Int, _ whole: Int) -> Int {
+      (side * whole + other - 1) / other + 2
+    }
+    if source.isWider(than: box) {
+      let width = shown(box.width, of: box.height, source.height)
+      window.width = min(source.width, width)
+      scaled = window.scaled(toHeight: box.height)
+    } else {
+      let height = shown(box.height, of: box.width, source.width)
+      window.height = min(source.height, height)
+      scaled = window.scaled(toWidth: box.width)
+    }
   }
 
   /// The larger of the two: what must fit into memory.

@@ -15,9 +15,11 @@ struct LanczosAxis {
   /// `taps` for each position of the result, zeros behind its window's end; their sum is `one`.
   let weights: [Int16]
 
-  /// - Parameter multiple: of which `taps` is to be one.
-  init(from source: Int, to target: Int, tapsMultipleOf multiple: Int) {
-    let factor = Double(source) / Double(target)
+  /// - Parameters:
+  ///   - extent: how many positions the source really has: its last may stand for a part of one.
+  ///   - multiple: of which `taps` is to be one.
+  init(from source: Int, extent: Double, to target: Int, tapsMultipleOf multiple: Int) {
+    let factor = extent / Double(target)
     let stretch = max(1, factor)
     let windows = (0..<target).map { position in
       let centre = (Double(position) + 0.5) * factor - 0.5

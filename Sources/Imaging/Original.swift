@@ -69,12 +69,23 @@ struct Original {
   /// Whether its pages are shown one after the other.
   var isAnimation: Bool { pages > 1 && (format == .gif || format == .webp) }
 
+  /// Whether it is a WebP without loss; of an animation, its first frame.
+  var isLosslessWebP: Bool { format == .webp && WebPContainer.isLossless(file) }
+
   /// The first picture.
   ///
   /// - Parameter shrink: 1, 2, 4 or 8, by the JPEG decoder; 1 for the other formats.
   func picture(shrink: Int = 1) throws(VipsFailure) -> Picture {
     try Self.load(
       file, format, strictness, options: shrink > 1 ? ["shrink": .int(shrink)] : [:])
+  }
+
+  /// - Parameter picture: what `picture` gave for this shrink.
+  /// - Returns: a shorter way to its rows, if there is one.
+  func rows(of picture: Picture, shrink: Int) -> (any RowSource)? {
+    guard format == .jpeg else { return nil }
+    return JPEGRows(
+      of: file, storedSize, shrink: shrink, strictness: strictness, header: picture)
   }
 
   /// All frames, one below the other.

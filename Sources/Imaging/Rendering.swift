@@ -15,6 +15,8 @@ package struct EncodedVariant: Sendable, Hashable {
   package var format: ImageFormat
   /// Of one frame.
   package var size: PixelSize
+  /// `Layout.isCapped`.
+  package var isCapped: Bool
   package var bytes: [UInt8]
 }
 
@@ -125,7 +127,7 @@ package struct Rendering {
   ) throws(ImagingFailure) {
     let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
     let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
-    let plan = LevelPlan(sizes: possible.map { layouts[$0].scaled }, placeholderOf: original.size)
+    let plan = LevelPlan(sizes: possible.map { layouts[$0].level }, placeholderOf: original.size)
     let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     try original.checkMemory(
       holding: plan.levels.reduce(0) { $0 + $1.size.pixels }, limits: limits)
@@ -137,7 +139,7 @@ package struct Rendering {
         guard layouts[index].largest.pixels <= limits.maxPixels else {
           throw tooLarge(layouts[index].largest)
         }
-        return try encoded(levels, layouts[index], recipe)
+        return try encoded(levels, layouts[index], recipe, original)
       }
     }
   }
@@ -147,8 +149,10 @@ package struct Rendering {
   ) throws(ImagingFailure) -> Levels {
     let levels: Levels
     do throws(VipsFailure) {
+      let picture = try original.picture(shrink: shrink)
       let base = try Base(
-        original.picture(shrink: shrink), orientation: original.orientation)
+        picture, rows: original.rows(of: picture, shrink: shrink),
+        orientation: original.orientation)
       levels = try Levels(of: base, plan: plan)
     } catch {
       throw ImagingFailure(reading: error, of: original.file, original.format)
@@ -219,42 +223,48 @@ package struct Rendering {
   }
 
   private func encoded(
-    _ levels: Levels, _ layout: Layout, _ recipe: Recipe
+    _ levels: Levels, _ layout: Layout, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
     let format = Encoding.format(
       for: recipe, isTransparent: levels.isTransparent, isAnimated: false)
     try check(layout.frame, fits: format)
     let picture: Picture
     do throws(VipsFailure) {
-      let framed = try levels[layout.scaled].framed(
+      let framed = try levels[layout.level].scaled(layout, recipe: recipe).framed(
         layout, recipe: recipe, isTransparent: levels.isTransparent)
       picture = try framed.ready(
         for: format, recipe, isTransparent: levels.isTransparent)
     } catch {
       throw ImagingFailure(writing: error)
     }
-    let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
-    return EncodedVariant(format: format, size: layout.frame, bytes: bytes)
+    let encoding = Encoding(
+      format: format, recipe: recipe, isSourceLossless: original.isLosslessWebP)
+    let bytes = try encoding.encoded(picture)
+    return EncodedVariant(
+      format: format, size: layout.frame, isCapped: layout.isCapped, bytes: bytes)
   }
 
   private func encoded(
     _ animation: Animation, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
-    let frame = Layout(source: original.size, recipe: recipe).largest
+    let layout = Layout(source: original.size, recipe: recipe)
+    let frame = layout.largest
     let all = frame.pixels.multipliedReportingOverflow(by: original.pages)
     guard !all.overflow, all.partialValue <= limits.maxPixels else { throw tooLarge(frame) }
     let format = Encoding.format(for: recipe, isTransparent: true, isAnimated: true)
     let picture: Picture
     let size: PixelSize
     do throws(VipsFailure) {
-      picture = try animation.rendered(recipe).keeping(recipe.metadata)
+      picture = try animation.rendered(recipe)
       size = PixelSize(picture.size.width, picture.int(MetadataField.pageHeight)!)
     } catch {
       throw ImagingFailure(writing: error)
     }
     try check(size, fits: format)
-    let bytes = try Encoding(format: format, recipe: recipe).encoded(picture)
-    return EncodedVariant(format: format, size: size, bytes: bytes)
+    let encoding = Encoding(
+      format: format, recipe: recipe, isSourceLossless: original.isLosslessWebP)
+    let bytes = try encoding.encoded(picture)
+    return EncodedVariant(format: format, size: size, isCapped: layout.isCapped, bytes: bytes)
   }
 
   private func check(_ size: PixelSize, fits format: ImageFormat) throws(ImagingFailure) {
@@ -269,11 +279,9 @@ extension Picture {
   fileprivate func ready(
     for format: ImageFormat, _ recipe: Recipe, isTransparent: Bool
   ) throws(VipsFailure) -> Picture {
-    guard isTransparent else { return try keeping(recipe.metadata) }
-    let plain =
-      Encoding.hasAlpha(format)
+    guard isTransparent else { return self }
+    return Encoding.hasAlpha(format)
       ? try unpremultiplied() : try flattened(on: recipe.background)
-    return try plain.keeping(recipe.metadata)
   }
 }
 

@@ -32,10 +32,12 @@ final class Resizer {
   private static let maxFactor = 32
 
   /// - Parameters:
+  ///   - extent: how many columns and rows the source really has; nil: all of them.
   ///   - bands: 1 to 4.
   ///   - memory: room for the result, without gaps between its rows.
   init(
-    from source: PixelSize, to target: PixelSize, bands: Int, loops: ResampleLoops = .best,
+    from source: PixelSize, extent: SIMD2<Double>? = nil, to target: PixelSize, bands: Int,
+    loops: ResampleLoops = .best,
     into memory: UnsafeMutablePointer<UInt8>
   ) {
     self.source = source
@@ -49,8 +51,11 @@ final class Resizer {
       let next = Resizer(from: step, to: target, bands: bands, loops: loops, into: memory)
       result = .next(next, .allocate(capacity: step.width * bands))
     }
-    vertical = LanczosAxis(from: source.height, to: step.height, tapsMultipleOf: 2)
-    horizontal = LanczosAxis(from: source.width, to: step.width, tapsMultipleOf: 4)
+    let extent = extent ?? SIMD2(Double(source.width), Double(source.height))
+    vertical = LanczosAxis(
+      from: source.height, extent: extent.y, to: step.height, tapsMultipleOf: 2)
+    horizontal = LanczosAxis(
+      from: source.width, extent: extent.x, to: step.width, tapsMultipleOf: 4)
     ringStride = source.width * bands + ResampleLoops.blockSlack
     ring = .allocate(capacity: ringStride * vertical.taps)
     ring.initialize(repeating: 0)
@@ -60,6 +65,13 @@ final class Resizer {
     between = .allocate(
       capacity: (source.width + horizontal.taps) * bands + ResampleLoops.blockSlack)
     between.initialize(repeating: 0)
+  }
+
+  convenience init(
+    from rows: any RowSource, to target: PixelSize, bands: Int,
+    into memory: UnsafeMutablePointer<UInt8>
+  ) {
+    self.init(from: rows.size, extent: rows.extent, to: target, bands: bands, into: memory)
   }
 
   deinit {

@@ -8,16 +8,37 @@ struct ResizedPictures {
   var isOpaque: Bool
 }
 
-extension Picture {
+/// Where a picture's rows come from.
+protocol RowSource {
+  var size: PixelSize { get }
+  /// How many columns and rows the picture really has: at most `size`, less than one less.
+  var extent: SIMD2<Double> { get }
+
+  /// Computes the picture from top to bottom on this thread.
+  ///
+  /// - Parameters:
+  ///   - mayChange: whether `body` changes the rows.
+  ///   - body: is lent each row.
+  func forEachRow(
+    mayChange: Bool, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void
+  ) throws(VipsFailure)
+}
+
+extension Picture: RowSource {
+  var extent: SIMD2<Double> { SIMD2(Double(size.width), Double(size.height)) }
+
   /// Resized to exactly these sizes in one pass over its rows, from the top: the one place where
   /// pixels are resampled, and where pictures that stream are read.
   ///
   /// - Precondition: 8 bits a band, 1 to 4 bands.
-  /// - Parameter multipliesAlpha: whether the results' colours are to be multiplied by alpha.
-  ///   Resampling needs that: what is invisible has no weight then.
+  /// - Parameters:
+  ///   - multipliesAlpha: whether the results' colours are to be multiplied by alpha. Resampling needs
+  ///     that: what is invisible has no weight then.
+  ///   - rows: this picture's, by another way.
   func resized(
-    to sizes: [PixelSize], multipliesAlpha: Bool = false
+    to sizes: [PixelSize], multipliesAlpha: Bool = false, rows: (any RowSource)? = nil
   ) throws(VipsFailure) -> ResizedPictures {
+    let rows = rows ?? self
     var pictures: [Picture] = []
     var takers: [(UnsafeBufferPointer<UInt8>) -> Void] = []
     for size in sizes {
@@ -25,12 +46,12 @@ extension Picture {
       pictures.append(picture)
       let memory = picture.pixels.baseAddress!.assumingMemoryBound(to: UInt8.self)
       takers.append(
-        size == self.size
+        size == rows.size
           ? RowWriter(memory).take
-          : Resizer(from: self.size, to: size, bands: bands, into: memory).take)
+          : Resizer(from: rows, to: size, bands: bands, into: memory).take)
     }
     var isOpaque = true
-    try forEachRow(mayChange: multipliesAlpha) { row in
+    try rows.forEachRow(mayChange: multipliesAlpha) { row in
       if multipliesAlpha {
         let pixels = UnsafeMutableRawBufferPointer(row)
         let isRowOpaque = Alpha.premultiply(pixels, bands: bands)
@@ -44,12 +65,7 @@ extension Picture {
   /// Rows that are read at once: what the JPEG decoder gives, and little memory.
   private static let stripHeight = 16
 
-  /// Computes the picture from top to bottom on this thread.
-  ///
-  /// - Parameters:
-  ///   - mayChange: whether `body` changes the rows.
-  ///   - body: is lent each row.
-  private func forEachRow(
+  func forEachRow(
     mayChange: Bool, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void
   ) throws(VipsFailure) {
     let isThere = image.pointee.dtype == VIPS_IMAGE_SETBUF && !mayChange

@@ -29,9 +29,10 @@ struct ThumbHash {
     let counts = Self.lightnessCounts(of: size, isTransparent: isTransparent)
     let waves = Waves(size)
     let full = PixelSize(max(3, counts.width), max(3, counts.height))
-    let lightness = Channel(blended.map(\.x), waves, full)
-    let yellow = Channel(blended.map(\.y), waves, PixelSize(3, 3))
-    let red = Channel(blended.map(\.z), waves, PixelSize(3, 3))
+    // Closures: a key path's way to each number costs more than all the rest.
+    let lightness = Channel(blended.map({ $0.x }), waves, full)
+    let yellow = Channel(blended.map({ $0.y }), waves, PixelSize(3, 3))
+    let red = Channel(blended.map({ $0.z }), waves, PixelSize(3, 3))
     var channels = [lightness, yellow, red]
 
     let isWide = size.width > size.height
@@ -46,7 +47,7 @@ struct ThumbHash {
     bits.put(red.largest, 6)
     bits.put(isWide ? 1 : 0, 1)
     if isTransparent {
-      let alpha = Channel(blended.map(\.w), waves, PixelSize(5, 5))
+      let alpha = Channel(blended.map({ $0.w }), waves, PixelSize(5, 5))
       bits.put(alpha.mean, 4)
       bits.put(alpha.largest, 4)
       channels.append(alpha)

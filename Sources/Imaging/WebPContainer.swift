@@ -27,6 +27,21 @@ enum WebPContainer {
       + Array("WEBP".utf8) + content
   }
 
+  /// Whether the first picture's data is VP8L.
+  static func isLossless(_ file: UnsafeRawBufferPointer) -> Bool {
+    var at = 12
+    while let name = file.bigEndian(at: at), let length = file.littleEndian(at: at + 4, bytes: 4) {
+      switch name {
+      case 0x5650_384C: return true  // VP8L
+      case 0x5650_3820: return false  // VP8
+      // ANMF: sixteen bytes of the frame's place and time, then the frame's own chunks.
+      case 0x414E_4D46: at += 24
+      default: at += 8 + length + length % 2
+      }
+    }
+    return false
+  }
+
   private struct Chunk {
     var name: String
     /// Its name and length included, and the byte that makes it even.

@@ -122,12 +122,18 @@ package struct StoredVariant: Sendable, Hashable {
   package var format: ImageFormat
   package var width: Int
   package var height: Int
+  /// Whether `cover` found fewer pixels in the original than it was to make.
+  package var isCapped: Bool
 
-  package init(digest: Digest, bytes: Int, format: ImageFormat, width: Int, height: Int) {
+  package init(
+    digest: Digest, bytes: Int, format: ImageFormat, width: Int, height: Int,
+    isCapped: Bool = false
+  ) {
     self.digest = digest
     self.bytes = bytes
     self.format = format
     self.width = width
     self.height = height
+    self.isCapped = isCapped
   }
 }

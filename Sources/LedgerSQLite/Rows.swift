@@ -153,9 +153,9 @@ extension VariantRecord {
       return key + [
         .digest(made.digest), .int(made.bytes), .text(made.format.rawValue), .int(made.width),
         .int(made.height),
-      ] + FailureRecord.noColumns
+      ] + FailureRecord.noColumns + [.int(made.isCapped)]
     case .failed(let failure):
-      return key + [.null, .null, .null, .null, .null] + failure.columns
+      return key + [.null, .null, .null, .null, .null] + failure.columns + [.int(false)]
     }
   }
 }
@@ -173,7 +173,8 @@ extension Row {
       original: original, recipe: recipe,
       state: .made(
         StoredVariant(
-          digest: digest, bytes: count(3), format: format, width: count(5), height: count(6))))
+          digest: digest, bytes: count(3), format: format, width: count(5), height: count(6),
+          isCapped: int(11) == 1)))
   }
 }
 

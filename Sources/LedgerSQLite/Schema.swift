@@ -7,7 +7,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5457_4C47
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
-  static let migrations: [String] = [initial, countedObjects, placeholders]
+  static let migrations: [String] = [initial, countedObjects, placeholders, cappedVariants]
 
   static var version: Int { migrations.count }
 
@@ -276,6 +276,11 @@ enum Schema {
     ALTER TABLE entries ADD COLUMN original_color TEXT;
     ALTER TABLE entries ADD COLUMN original_thumbhash BLOB
       CHECK ((original_thumbhash IS NULL) = (original_color IS NULL));
+    """
+
+  private static let cappedVariants = """
+    -- Whether its original had fewer pixels than `cover` was to make.
+    ALTER TABLE variants ADD COLUMN capped INTEGER NOT NULL DEFAULT 0 CHECK (capped IN (0, 1));
     """
 }
 

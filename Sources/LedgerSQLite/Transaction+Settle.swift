@@ -29,12 +29,12 @@ extension Transaction {
     // Never REPLACE: it would take the old row away without a word to the object's count.
     try connection.run(
       """
-      INSERT INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (original, recipe) DO UPDATE SET digest = excluded.digest,
         bytes = excluded.bytes, format = excluded.format, width = excluded.width,
         height = excluded.height, failure_code = excluded.failure_code,
         failure_message = excluded.failure_message, failure_hint = excluded.failure_hint,
-        failure_disposition = excluded.failure_disposition
+        failure_disposition = excluded.failure_disposition, capped = excluded.capped
       """, variant.columns)
   }
 }

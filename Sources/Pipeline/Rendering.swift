@@ -127,7 +127,7 @@ struct Rendering {
         .made(
           StoredVariant(
             digest: digest, bytes: bytes, format: variant.format, width: variant.width,
-            height: variant.height)))
+            height: variant.height, isCapped: variant.isCapped)))
     case .failure(let failure):
       file.discard()
       result.add(recipe, failure)

@@ -55,7 +55,7 @@ extension ShowReport {
       ("name", .string(name(of: record.recipe))), ("recipe", .string("\(record.recipe)")),
       ("sha256", .string("\(made.digest)")), ("bytes", .number(made.bytes)),
       ("type", .string(made.format.mediaType)), ("width", .number(made.width)),
-      ("height", .number(made.height)),
+      ("height", .number(made.height)), ("capped", .bool(made.isCapped)),
     ])
   }
 

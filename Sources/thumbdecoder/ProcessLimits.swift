@@ -7,7 +7,7 @@ enum ProcessLimits {
   /// long over an image.
   private static let processorSeconds: UInt = 3600
   /// No variant is larger, in bytes.
-  private static let fileBytes: UInt = 1 << 30
+  private static let fileBytes: UInt = 256 << 20
   /// Those of one conversation, and some to spare.
   private static let descriptors: UInt = 160
 

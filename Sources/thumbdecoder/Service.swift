@@ -9,7 +9,7 @@ struct Service {
 
   func run() -> Never {
     do {
-      try send(.ready)
+      try send(.ready(processing: Recipe.processingVersion))
       while true { try converse() }
     } catch let broken as PacketSocket.Broken where broken.errorNumber == 0 {
       exit(0)
@@ -100,7 +100,7 @@ private struct Conversation {
           .made(
             MadeOutput(
               number: number, index: index, format: variant.format, width: variant.size.width,
-              height: variant.size.height, bytes: variant.bytes.count)))
+              height: variant.size.height, isCapped: variant.isCapped, bytes: variant.bytes.count)))
       }
     }
   }

@@ -124,6 +124,40 @@ import Vocabulary
     }
   }
 
+  @Test(arguments: [
+    (PixelSize(10_000, 1), PixelSize(200, 200), PixelSize(3, 1), PixelSize(600, 200)),
+    (PixelSize(1, 10_000), PixelSize(200, 100), PixelSize(1, 3), PixelSize(200, 600)),
+    (PixelSize(9000, 30), PixelSize(200, 60), PixelSize(102, 30), PixelSize(204, 60)),
+    (PixelSize(400, 300), PixelSize(800, 800), PixelSize(400, 300), PixelSize(1067, 800)),
+    (PixelSize(10_000, 400), PixelSize(200, 200), PixelSize(10_000, 400), PixelSize(5000, 200)),
+  ])
+  func `scales no more than the box will show of a long and thin picture`(
+    _ source: PixelSize, _ box: PixelSize, _ window: PixelSize, _ scaled: PixelSize
+  ) {
+    let layout = Layout(
+      source: source, width: box.width, height: box.height, fit: .cover, enlarge: true)
+    #expect(layout.window == window && layout.scaled == scaled && layout.frame == box)
+    #expect(layout.level == (window == source ? scaled : source))
+  }
+
+  @Test func `takes from a window all that the box shows`() {
+    forEachSize(4000) { source, box in
+      let layout = Layout(
+        source: source, width: box.width, height: box.height, fit: .cover, enlarge: true)
+      #expect(source.covers(layout.window) && layout.scaled.covers(box), "\(source) \(box)")
+      #expect(!layout.isCapped)
+    }
+  }
+
+  @Test func `is capped where cover finds too few pixels`() {
+    forEachSize(2000) { source, box in
+      let layout = Layout(
+        source: source, width: box.width, height: box.height, fit: .cover, enlarge: false)
+      #expect(layout.isCapped == !source.covers(box), "\(source) \(box)")
+      #expect(layout.isCapped == (layout.frame != box))
+    }
+  }
+
   @Test func `puts a window where the position says`() {
     let part = PixelSize(10, 20)
     let whole = PixelSize(110, 70)

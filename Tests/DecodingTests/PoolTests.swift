@@ -177,6 +177,19 @@ private let slow = (
     #expect(throws: DecodeFailure.self) { try DecoderProcess(launch) }
   }
 
+  @Test(arguments: [
+    // Kind and version of the wire, then "ready" with the version of the processing.
+    (#"\001\001"#, "otherwise than this program"),
+    (#"\002\001\143\000\000\000\000\000\000\000"#, "processes by version 99"),
+  ])
+  func `takes no decoder of another build`(_ ready: String, _ reason: String) throws {
+    let fake = FakeDecoder("printf '\(ready)' >&3; exec sleep 60")
+    let launch = DecoderLaunch(executable: fake.path, memory: 1 << 30)
+    let failure = #expect(throws: DecodeFailure.self) { try DecoderProcess(launch) }
+    #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
+    #expect(failure?.disposition == .stopRun)
+  }
+
   @Test func `gives decoders nothing to inherit`() async throws {
     let secret = MemoryFile([1, 2, 3])
     let fake = FakeDecoder("ls /proc/self/fd | tr '\\n' ' ' >&2; env >&2; exit 1")

@@ -98,6 +98,33 @@ private func failure(_ file: [UInt8], _ recipes: [Recipe] = [recipe(50)]) async 
     #expect(reds > 10)
   }
 
+  @Test(arguments: [VariantSpec.Position.west, .centre, .east, .attention])
+  func `is made of the longest and thinnest`(_ position: VariantSpec.Position) async throws {
+    let source = TestPictures.file("pngsave", 10_000, 1) { x, _ in
+      x < 3000 ? [250, 0, 0] : x < 7000 ? [0, 250, 0] : [0, 0, 250]
+    }
+    let rendered = try await sharedPool.render(
+      source,
+      [
+        recipe(200, 200, .png) {
+          $0.fit = .cover
+          $0.enlarge = true
+          $0.position = position
+        },
+        recipe(200, 200, .png) { $0.fit = .cover },
+      ])
+    #expect(try rendered.rendering.variants[1].get().isCapped)
+    #expect(try !rendered.rendering.variants[0].get().isCapped)
+    let picture = DecodedPicture(rendered.bytes())
+    #expect(picture.size == PixelSize(200, 200))
+    let colours: [VariantSpec.Position: [Int]] = [
+      .west: [250, 0, 0], .centre: [0, 250, 0], .east: [0, 0, 250],
+    ]
+    if let colour = colours[position] {
+      #expect(picture.distance(at: 100, 100, from: colour) < 4)
+    }
+  }
+
   @Test func `is padded with the background`() async throws {
     let source = TestPictures.file("pngsave", 60, 60, bands: 1) { _, _ in [120] }
     let picture = try await render(
@@ -150,6 +177,73 @@ private func failure(_ file: [UInt8], _ recipes: [Recipe] = [recipe(50)]) async 
       try await sharedPool.render(source, recipes), try await sharedPool.render(source, recipes)
     )
     for index in recipes.indices { #expect(a.bytes(index) == b.bytes(index)) }
+  }
+
+  @Test func `is the same bytes whichever decoder makes it`() async throws {
+    let sources = [
+      TestPictures.photo("jpegsave", 700, 500), TestPictures.photo("pngsave", 300, 301),
+      TestPictures.file("pngsave", 90, 90, bands: 4) { x, y in [9, 200, 30, UInt8(x + y)] },
+    ]
+    let recipes = VariantSpec.Format.allCases.flatMap { format in
+      [
+        recipe(64, nil, format), recipe(50, 40, format) { $0.fit = .cover },
+        recipe(120, nil, format) {
+          $0.enlarge = true
+          $0.metadata = .all
+          $0.effort = .small
+        },
+      ]
+    }
+    var made: [[[UInt8]]] = []
+    for _ in 0..<2 {
+      let pool = try DecoderPool(executable: decoderExecutable, decoders: 1, memory: 1 << 30)
+      for source in sources {
+        let rendered = try await pool.render(source, recipes)
+        for variant in rendered.rendering.variants { _ = try variant.get() }
+        made.append(rendered.outputs.map(\.bytes))
+      }
+      await pool.stop()
+    }
+    for index in sources.indices { #expect(made[index] == made[sources.count + index]) }
+  }
+
+  @Test func `of a WebP without loss has none, unless a quality is named`() async throws {
+    let lossless = TestPictures.photo("webpsave", 80, 60, options: ["lossless": .bool(true)])
+    let lossy = TestPictures.photo("webpsave", 80, 60)
+    let recipes = [
+      recipe(80, nil, .webp), recipe(80, nil, .webp) { $0.quality = 80 },
+      recipe(80, nil, .webp) { $0.maxBytes = 3000 },
+    ]
+    func isLossless(_ bytes: [UInt8]) -> Bool {
+      bytes.withUnsafeBytes { WebPContainer.isLossless($0) }
+    }
+    #expect(isLossless(lossless) && !isLossless(lossy))
+    let kept = try await sharedPool.render(lossless, recipes)
+    #expect(kept.outputs.map { isLossless($0.bytes) } == [true, false, false])
+    #expect(DecodedPicture(kept.bytes()).hasPixels(of: DecodedPicture(lossless)))
+    #expect(kept.bytes(2).count <= 3000)
+    let lost = try await sharedPool.render(lossy, recipes)
+    #expect(!isLossless(lost.bytes()))
+  }
+
+  @Test(arguments: [3, 4])
+  func `has a palette in PNG where that loses nothing`(_ bands: Int) async throws {
+    let flat = TestPictures.file("pngsave", 90, 60, bands: bands) { x, y in
+      Array([UInt8(x / 30 * 80), UInt8(y / 20 * 90), 40, x < 30 ? 0 : 255].prefix(bands))
+    }
+    let rich = TestPictures.file("pngsave", 90, 60, bands: bands) { x, y in
+      Array([UInt8(x), UInt8(y * 4), UInt8(x ^ y), 255].prefix(bands))
+    }
+    for (source, hasPalette) in [(flat, true), (rich, false)] {
+      let rendered = try await sharedPool.render(source, [recipe(90, nil, .png)])
+      // The colour type, after the header's two sides and depth.
+      #expect((rendered.bytes()[25] == 3) == hasPalette)
+      let same = DecodedPicture(rendered.bytes())
+      let opaque = DecodedPicture(source)
+      for (x, y) in [(40, 5), (89, 59), (31, 30)] {
+        #expect(same.pixel(x, y).prefix(3) == opaque.pixel(x, y).prefix(3))
+      }
+    }
   }
 
   @Test func `comes in any number from one original`() async throws {

@@ -42,8 +42,10 @@ private struct Bytes: Equatable, CustomStringConvertible {
 
   /// The same integers, one sum after the other, without rings, blocks or pairs.
   func plainlyResized(to target: PixelSize) -> Bytes {
-    let vertical = LanczosAxis(from: size.height, to: target.height, tapsMultipleOf: 1)
-    let horizontal = LanczosAxis(from: size.width, to: target.width, tapsMultipleOf: 1)
+    let vertical = LanczosAxis(
+      from: size.height, extent: Double(size.height), to: target.height, tapsMultipleOf: 1)
+    let horizontal = LanczosAxis(
+      from: size.width, extent: Double(size.width), to: target.width, tapsMultipleOf: 1)
     let stride = size.width * bands
     var result: [UInt8] = []
     for y in 0..<target.height {
@@ -187,6 +189,23 @@ extension UInt8 { fileprivate var asInt: Int { Int(self) } }
     #expect(abs(made.reduce(0) { $0 + Int($1) } - 480) < 8)
     for loops in Self.loops {
       #expect(wide.resized(to: PixelSize(4, 1), loops).values == made)
+    }
+  }
+
+  @Test func `by a part of a column leaves no trace of it`() {
+    // 101 columns at half their width: the last stands for half of one.
+    let extent = SIMD2(50.5, 1)
+    var made = [UInt8](repeating: 0, count: 25)
+    made.withUnsafeMutableBufferPointer { memory in
+      let resizer = Resizer(
+        from: PixelSize(51, 1), extent: extent, to: PixelSize(25, 1), bands: 1,
+        into: memory.baseAddress!)
+      let ramp = (0..<51).map { UInt8($0 * 4) }
+      ramp.withUnsafeBufferPointer { resizer.take($0) }
+    }
+    for (index, value) in made.enumerated() where (4..<21).contains(index) {
+      let centre = (Double(index) + 0.5) * 50.5 / 25 - 0.5
+      #expect(abs(Double(value) - centre * 4) < 0.6)
     }
   }
 }

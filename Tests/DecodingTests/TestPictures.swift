@@ -97,6 +97,10 @@ struct DecodedPicture {
     return pixels[start..<start + bands].map(Int.init)
   }
 
+  func hasPixels(of other: DecodedPicture) -> Bool {
+    size == other.size && bands == other.bands && pixels == other.pixels
+  }
+
   /// The largest difference of a band.
   func distance(at x: Int, _ y: Int, from colour: [Int]) -> Int {
     zip(pixel(x, y), colour).map { abs($0 - $1) }.max()!

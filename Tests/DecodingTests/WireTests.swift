@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -14,10 +15,12 @@ import Vocabulary
   ]
 
   static let fromDecoder: [DecoderMessage] = [
-    .ready, .unfit(reason: "no filter"),
+    .ready(processing: 7), .unfit(reason: "no filter"),
     .opened(OpenedImage(number: 1, format: .heic, width: 4032, height: 3024, frames: 1)),
     .seen(number: 2, Placeholder(color: .white, thumbHash: [1, 2, 3, 4, 5])),
-    .made(MadeOutput(number: 1, index: 2, format: .webp, width: 9, height: 8, bytes: 12_345)),
+    .made(
+      MadeOutput(
+        number: 1, index: 2, format: .webp, width: 9, height: 8, isCapped: true, bytes: 12_345)),
     .missed(number: 1, index: 0, Fault(.overBudget, "grün")),
     .failed(number: .max, Fault(.notAnImage, "")),
     .finished(number: 3, warnings: ["a", "b"], heldBytes: 5, processorMilliseconds: 6),
@@ -53,7 +56,9 @@ import Vocabulary
     made.put(UInt32(1))
     made.put(count: Wire.maxOutputs)
     made.put(ImageFormat.jpeg)
-    for _ in 0..<3 { made.put(count: 1) }
+    for _ in 0..<2 { made.put(count: 1) }
+    made.put(UInt8(0))
+    made.put(count: 1)
     #expect(throws: MalformedPacket.self) { try DecoderMessage(packet: made.bytes[...]) }
     var negative = PacketWriter()
     negative.put(UInt8(3))
@@ -78,6 +83,22 @@ import Vocabulary
     }
     #expect(reason.utf8.count <= Wire.maxText)
     #expect(long.hasPrefix(reason) && reason.count > 400)
+  }
+
+  @Test func `is not how a variant reaches its file: what is written later does not`() throws {
+    let room = try OutputRoom()
+    let file = MemoryFile()
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    #expect(write(room.descriptor, bytes, bytes.count) == bytes.count)
+    #expect(room.count == bytes.count)
+    try room.copy(bytes.count, to: file.descriptor)
+    pwrite(room.descriptor, [1, 2, 3], 3, 0)
+    #expect(file.bytes == bytes)
+    #expect(throws: OutputRoom.Failure(errorNumber: EPIPE)) {
+      try room.copy(bytes.count + 1, to: file.descriptor)
+    }
+    withExtendedLifetime(file) {}
+    #expect(fcntl(room.descriptor, F_GETFD) & FD_CLOEXEC != 0)
   }
 
   @Test func `crosses a socket with its descriptor`() throws {

@@ -203,7 +203,7 @@ struct Scene {
     entry.validatedAt = clock.now
     let thumb = StoredVariant(
       digest: Digest(of: "thumb of \(original.digest)"), bytes: 100, format: .webp, width: 32,
-      height: 24)
+      height: 24, isCapped: true)
     return Settlement(
       job: job, run: run, lease: claim.lease, entries: [.stored(entry)],
       variants: [

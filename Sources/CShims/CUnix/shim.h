@@ -46,3 +46,7 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 static inline int tw_close_from(posix_spawn_file_actions_t *actions, int from) {
   return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
+
+// glibc 2.27's, hidden from Swift likewise: a file in memory, not to be inherited.
+int memfd_create(const char *name, unsigned int flags);
+static inline int tw_memory_file(const char *name) { return memfd_create(name, 1u /* MFD_CLOEXEC */); }
