@@ -50,17 +50,20 @@ struct RunCommand {
   }
 
   func execute(_ interruption: Interruption) async throws -> ExitCode {
-    guard let manifests = openManifests(parsed.operands, environment, console) else {
-      return .usage
-    }
     let site = try Site(parsed, environment)
-    if parsed.has("--dry-run") { return try await plan(manifests, site) }
+    if parsed.has("--dry-run") {
+      guard let manifests = openManifests(parsed.operands, environment, console) else {
+        return .usage
+      }
+      return try await plan(manifests, site)
+    }
+    guard let sources = await sources(of: parsed.operands, site) else { return .usage }
     let open = try await site.open(
-      workers: workers, memory: manifests.map(\.settings.limits.memory).min() ?? 2 << 30,
-      connections: manifests.map(\.settings.network.concurrency).max() ?? 32)
+      workers: workers, memory: sources.map(\.settings.limits.memory).min() ?? 2 << 30,
+      connections: sources.map(\.settings.network.concurrency).max() ?? 32)
     var worst = ExitCode.well
-    for manifest in manifests where interruption.exitCode == nil && worst != .environment {
-      let summary = await run(manifest, open.worker, interruption)
+    for source in sources where interruption.exitCode == nil && worst != .environment {
+      let summary = await run(source, open.worker, interruption)
       report(summary)
       let code = exitCode(of: summary)
       if code.rawValue > worst.rawValue { worst = code }
@@ -69,18 +72,40 @@ struct RunCommand {
     return interruption.exitCode ?? worst
   }
 
+  /// A manifest that is unchanged is not read; the others are opened, so that all that is wrong is told
+  /// in one go.
+  ///
+  /// - Returns: nil where something is wrong; it has been said.
+  private func sources(of paths: [String], _ site: Site) async -> [JobSource]? {
+    var known: [String: JobSource] = [:]
+    if !options.reread, let ledger = try? await site.ledgerToRead() {  // else opening it says why
+      let recall = ManifestRecall(
+        ledger: ledger, environment: environment,
+        now: Timestamp(milliseconds: WallClock.system.milliseconds()))
+      for path in paths {
+        known[path] = await recall.source(ofManifestAt: ManifestFile.absolutePath(of: path))
+      }
+      await ledger.close()
+    }
+    let unknown = paths.filter { known[$0] == nil }
+    guard let opened = openManifests(unknown, environment, console) else { return nil }
+    for (path, manifest) in zip(unknown, opened) { known[path] = .manifest(manifest) }
+    let sources = paths.compactMap { known[$0] }
+    return haveNamesOfTheirOwn(sources.map(\.settings.name), console) ? sources : nil
+  }
+
   private func run(
-    _ manifest: ManifestFile, _ worker: Worker, _ interruption: Interruption
+    _ source: JobSource, _ worker: Worker, _ interruption: Interruption
   ) async -> RunSummary {
     let failures = FailureLines(console: console)
     let board = RunBoard(onFailure: failures.show)
     interruption.watch(board)
     let display = ProgressDisplay(
-      style: style, job: manifest.settings.name, board: board, console: console,
+      style: style, job: source.settings.name, board: board, console: console,
       sleeper: worker.sleeper)
     let progress = Task { await display.run() }
     let summary = await JobRun(
-      worker: worker, manifest: manifest, options: options, board: board
+      worker: worker, source: source, options: options, board: board
     ).run()
     progress.cancel()
     await progress.value
@@ -133,12 +158,17 @@ func openManifests(
       if !error.hint.isEmpty { console.complain(["  \(error.hint)"]) }
     }
   }
-  let names = manifests.map(\.settings.name)
-  for name in Set(names) where names.count(where: { $0 == name }) > 1 {
-    isGood = false
+  let isUnique = haveNamesOfTheirOwn(manifests.map(\.settings.name), console)
+  return isGood && isUnique ? manifests : nil
+}
+
+/// Says so where two jobs have one name.
+private func haveNamesOfTheirOwn(_ names: [String], _ console: Console) -> Bool {
+  let repeated = Set(names).filter { name in names.count { $0 == name } > 1 }
+  for name in repeated.sorted() {
     console.complain(["two of the manifests are named \"\(name)\": give one another \"name\""])
   }
-  return isGood ? manifests : nil
+  return repeated.isEmpty
 }
 
 /// Tells the first failures as they come; the summary counts them all.

@@ -11,6 +11,12 @@ package protocol Ledger: Sendable {
   /// The job of that name, if it was ever read.
   func job(named name: String) async throws(LedgerFailure) -> JobRecord?
 
+  /// The jobs whose manifest was read to its end from that path, the last to be read first.
+  func jobs(readFrom path: String) async throws(LedgerFailure) -> [JobRecord]
+
+  /// The manifest's file has moved or was touched; its bytes are those that were read.
+  func keep(_ identity: ManifestIdentity, of job: JobNumber) async throws(LedgerFailure)
+
   /// Starts (or repeats) the reading of a manifest. Until `finishIngest`, the job's older items stay.
   ///
   /// - Parameter settings: the manifest's head as JSON text, credentials by their variables' names;

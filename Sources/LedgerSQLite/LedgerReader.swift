@@ -40,14 +40,16 @@ extension LedgerReader {
         (SELECT sum(n) FROM job_counts WHERE job = number), last_run,
         (SELECT started_at FROM runs WHERE job = jobs.number ORDER BY runs.number DESC LIMIT 1)
       FROM jobs WHERE name = ?
-      """, .text(name)
-    ) { row in
-      JobRecord(
-        number: JobNumber(row.int(0)), name: row.text(1), identity: row.identity(from: 4),
-        settings: row.text(2), settingsDigest: row.digest(3)!,  // NOT NULL, of 32 bytes
-        items: row.count(9),
-        lastActive: [row.optionalTime(10), row.optionalTime(11)].compactMap(\.self).max())
-    }
+      """, .text(name), read: { $0.job() })
+  }
+
+  func jobs(readFrom path: String) throws(LedgerFailure) -> [JobRecord] {
+    let names = try live().all(
+      "SELECT name FROM jobs WHERE manifest_path = ? ORDER BY number DESC", .text(path)
+    ) { $0.text(0) }
+    var jobs: [JobRecord] = []
+    for name in names { if let job = try job(named: name) { jobs.append(job) } }
+    return jobs
   }
 
   func entry(_ key: EntryKey) throws(LedgerFailure) -> Entry? {
@@ -179,5 +181,16 @@ extension Row {
       state: ItemState(rawValue: count(5)) ?? .pending, dueAt: time(6), failure: failure(from: 7),
       published: [])
     return (int(0), view)
+  }
+}
+
+extension Row {
+  /// The columns that `LedgerReader.job(named:)` asks for.
+  fileprivate func job() -> JobRecord {
+    JobRecord(
+      number: JobNumber(int(0)), name: text(1), identity: identity(from: 4), settings: text(2),
+      settingsDigest: digest(3)!,  // NOT NULL, of 32 bytes
+      items: count(9),
+      lastActive: [optionalTime(10), optionalTime(11)].compactMap(\.self).max())
   }
 }

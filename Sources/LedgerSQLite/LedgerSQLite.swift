@@ -68,6 +68,16 @@ extension LedgerSQLite {
     try await reader.job(named: name)
   }
 
+  package func jobs(readFrom path: String) async throws(LedgerFailure) -> [JobRecord] {
+    try await reader.jobs(readFrom: path)
+  }
+
+  package func keep(
+    _ identity: ManifestIdentity, of job: JobNumber
+  ) async throws(LedgerFailure) {
+    try await writing().keep(identity, of: job)
+  }
+
   package func beginIngest(
     name: String, settings: String, settingsDigest: Digest, at now: Timestamp
   ) async throws(LedgerFailure) -> IngestTicket {

@@ -19,6 +19,10 @@ extension LedgerWriter {
     return ticket
   }
 
+  func keep(_ identity: ManifestIdentity, of job: JobNumber) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in try transaction.keep(identity, of: job) }
+  }
+
   func makeAllDue() async throws(LedgerFailure) {
     let jobs = try live().all("SELECT number, settings_digest FROM jobs") {
       (JobNumber($0.int(0)), $0.digest(1)!)  // NOT NULL, of 32 bytes

@@ -10,6 +10,7 @@
 // eight bytes per item to find ids that stand twice. Everything blocks on the disk: it runs on a
 // thread that the caller owns.
 
+import Glibc
 import Hashing
 import Vocabulary
 
@@ -34,10 +35,6 @@ package final class ManifestFile: Sendable {
   package let identity: Identity
   package let itemCount: Int
   private let file: DocumentFile
-
-  package var size: Int64 { identity.size }
-  package var modifiedNanoseconds: Int64 { identity.modifiedNanoseconds }
-  package var inode: UInt64 { identity.inode }
 
   /// First pass: reads the whole document once, checks everything, keeps only the head.
   ///
@@ -85,6 +82,29 @@ package final class ManifestFile: Sendable {
   /// Second pass: the items in order. Any number of readers may be made, one after the other or at
   /// the same time.
   package func makeItemReader() throws(ManifestFailure) -> ItemReader { ItemReader(file) }
+
+  /// The SHA-256 of a file's bytes, unread otherwise.
+  package static func digest(ofFileAt path: String) throws(ManifestFailure) -> Digest {
+    let file = try DocumentFile(path: path)
+    let hash = SHA256()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset = 0
+    while case let count = try file.read(into: buffer, at: offset), count > 0 {
+      hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      offset += count
+    }
+    try file.checkUnchanged()
+    return hash.finish()
+  }
+
+  /// By what the ledger knows a manifest: two runs may start in different folders.
+  package static func absolutePath(of path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let folder = getcwd(nil, 0) else { return path }
+    defer { free(folder) }
+    return "\(String(cString: folder))/\(path)"
+  }
 
   /// - Returns: nil where there is no regular file of that name.
   package static func identity(ofFileAt path: String) -> Identity? { Identity(ofFileAt: path) }

@@ -10,8 +10,8 @@ struct Intake {
   let ledger: any Ledger
 
   /// What decides whether items must be looked at anew: the head, and how we process.
-  static func settingsDigest(of manifest: ManifestFile) -> Digest {
-    Digest(of: "p\(Recipe.processingVersion)\n\(manifest.headText)")
+  static func settingsDigest(ofHead headText: String) -> Digest {
+    Digest(of: "p\(Recipe.processingVersion)\n\(headText)")
   }
 
   /// - Returns: the job, and the published names that are to go.
@@ -19,10 +19,11 @@ struct Intake {
   func read(reread: Bool, at now: Timestamp) async throws(RunStop) -> (JobNumber, [LinkTask]) {
     do {
       let name = manifest.settings.name
-      let digest = Self.settingsDigest(of: manifest)
+      let digest = Self.settingsDigest(ofHead: manifest.headText)
       if !reread, let job = try await ledger.job(named: name), job.settingsDigest == digest,
         job.identity?.digest == manifest.digest
       {
+        try await ledger.keep(manifest.ledgerIdentity(readAt: now), of: job.number)
         return (job.number, [])
       }
       let ticket = try await ledger.beginIngest(
@@ -34,7 +35,8 @@ struct Intake {
         _ = try await ledger.ingest(items, bad: bad, ticket: ticket)
       }
       let removed = try await ledger.finishIngest(
-        ticket, identity: manifest.ledgerIdentity, prune: manifest.settings.publish?.prune ?? true)
+        ticket, identity: manifest.ledgerIdentity(readAt: now),
+        prune: manifest.settings.publish?.prune ?? true)
       return (ticket.job, removed)
     } catch let stop as RunStop {
       throw stop
@@ -86,10 +88,9 @@ actor ItemPages {
 
 extension ManifestFile {
   /// What the ledger keeps to know an unchanged manifest by.
-  var ledgerIdentity: ManifestIdentity {
+  func ledgerIdentity(readAt now: Timestamp) -> ManifestIdentity {
     ManifestIdentity(
-      path: path, size: size, modifiedNanoseconds: modifiedNanoseconds, inode: inode, digest: digest
-    )
+      identity, path: Self.absolutePath(of: path), digest: digest, readAt: now)
   }
 }
 

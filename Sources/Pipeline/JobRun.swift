@@ -7,14 +7,14 @@ import Vocabulary
 /// One run of one job: brings its items up to date until nothing is due.
 package struct JobRun: Sendable {
   private let worker: Worker
-  private let manifest: ManifestFile
+  private let source: JobSource
   private let options: RunOptions
   private let board: RunBoard
-  private var settings: JobSettings { manifest.settings }
+  private var settings: JobSettings { source.settings }
 
-  package init(worker: Worker, manifest: ManifestFile, options: RunOptions, board: RunBoard) {
+  package init(worker: Worker, source: JobSource, options: RunOptions, board: RunBoard) {
     self.worker = worker
-    self.manifest = manifest
+    self.source = source
     self.options = options
     self.board = board
   }
@@ -60,8 +60,7 @@ package struct JobRun: Sendable {
   private static let clockTolerance: Duration = .seconds(60)
 
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
-    let (job, removed) = try await Intake(manifest: manifest, ledger: worker.ledger)
-      .read(reread: options.reread, at: now)
+    let (job, removed) = try await takeIn(at: now)
     board.noteRefused(try await worker.publish(removed))
     do {
       let record = try await worker.ledger.job(named: settings.name)
@@ -79,6 +78,22 @@ package struct JobRun: Sendable {
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {
       throw RunStop(error)
+    }
+  }
+
+  /// - Returns: the job, and the published names that are to go.
+  private func takeIn(at now: Timestamp) async throws(RunStop) -> (JobNumber, [LinkTask]) {
+    switch source {
+    case .known(let record, _, let identity):
+      do {
+        if let identity { try await worker.ledger.keep(identity, of: record.number) }
+      } catch {
+        throw RunStop(error)
+      }
+      return (record.number, [])
+    case .manifest(let manifest):
+      return try await Intake(manifest: manifest, ledger: worker.ledger)
+        .read(reread: options.reread, at: now)
     }
   }
 

@@ -33,6 +33,12 @@ private struct Housed: Ledger {
   func job(named name: String) async throws(LedgerFailure) -> JobRecord? {
     try await ledger.job(named: name)
   }
+  func jobs(readFrom path: String) async throws(LedgerFailure) -> [JobRecord] {
+    try await ledger.jobs(readFrom: path)
+  }
+  func keep(_ identity: ManifestIdentity, of job: JobNumber) async throws(LedgerFailure) {
+    try await ledger.keep(identity, of: job)
+  }
   func beginIngest(
     name: String, settings: String, settingsDigest: Digest, at now: Timestamp
   ) async throws(LedgerFailure) -> IngestTicket {

@@ -70,7 +70,7 @@ final class Workshop: Sendable {
     var options = RunOptions()
     adjust(&options)
     let summary = await JobRun(
-      worker: worker, manifest: try ManifestFile.open(path: file.path, environment: [:]),
+      worker: worker, source: .manifest(try ManifestFile.open(path: file.path, environment: [:])),
       options: options, board: RunBoard()
     ).run()
     if let stop = summary.stoppedBy { throw stop }
