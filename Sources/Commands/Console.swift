@@ -1,21 +1,50 @@
 import Glibc
 import Synchronization
 
-/// Standard output for results, standard error for people, one line at a time.
+/// Standard output for results, standard error or a log file for people, one line at a time.
 ///
 /// A progress bar is the last line of standard error; it is wiped before anything else is written
 /// and drawn again after.
 final class Console: Sendable {
   private let bar = Mutex<String?>(nil)
   private let lost = Mutex<String?>(nil)
-  let isTerminal = isatty(STDERR_FILENO) == 1
+  /// Where messages for people go.
+  private let messages = Mutex(STDERR_FILENO)
+  private let logFile = Mutex<String?>(nil)
+  private let isErrorTerminal = isatty(STDERR_FILENO) == 1
+  var isTerminal: Bool { isErrorTerminal && logFile.withLock { $0 == nil } }
+
+  /// From now on messages for people are appended to a file.
+  ///
+  /// - Throws: where it cannot be written.
+  func write(toFile path: String) throws(UsageError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+    guard descriptor >= 0 else {
+      throw UsageError(
+        message: "--log: \(path): \(String(cString: strerror(errno)))",
+        hint: "name a file that can be written")
+    }
+    logFile.withLock { $0 = path }
+    messages.withLock { $0 = descriptor }
+  }
+
+  /// After the file was renamed: by its name again. Where that fails, the renamed one goes on.
+  func reopenFile() {
+    guard let path = logFile.withLock(\.self) else { return }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+    guard descriptor >= 0 else { return }
+    messages.withLock { current in
+      close(current)
+      current = descriptor
+    }
+  }
 
   /// Results, on standard output.
   func print(_ lines: [String]) {
     bar.withLock { bar in
-      if bar != nil { write(STDERR_FILENO, Self.wipe) }
+      if bar != nil { tell(Self.wipe) }
       write(STDOUT_FILENO, lines.map { $0 + "\n" }.joined())
-      if let bar { write(STDERR_FILENO, bar) }
+      if let bar { tell(bar) }
     }
   }
 
@@ -26,16 +55,14 @@ final class Console: Sendable {
   /// Messages for people, on standard error.
   func complain(_ lines: [String]) {
     bar.withLock { bar in
-      write(
-        STDERR_FILENO,
-        (bar == nil ? "" : Self.wipe) + lines.map { $0 + "\n" }.joined() + (bar ?? ""))
+      tell((bar == nil ? "" : Self.wipe) + lines.map { $0 + "\n" }.joined() + (bar ?? ""))
     }
   }
 
   /// Draws the bar anew; nil takes it away.
   func draw(bar text: String?) {
     bar.withLock { bar in
-      write(STDERR_FILENO, (bar == nil ? "" : Self.wipe) + (text ?? ""))
+      tell((bar == nil ? "" : Self.wipe) + (text ?? ""))
       bar = text
     }
   }
@@ -54,6 +81,8 @@ final class Console: Sendable {
     guard descriptor == STDOUT_FILENO, code != EPIPE else { return }
     lost.withLock { $0 = $0 ?? String(cString: strerror(code)) }
   }
+
+  private func tell(_ text: String) { messages.withLock { write($0, text) } }
 
   private func write(_ descriptor: Int32, _ text: String) {
     var text = text

@@ -127,6 +127,15 @@ enum OptionTable {
     Option(name: "--help", value: nil, help: "show this help"),
   ]
 
+  /// Of the commands that do a job's work.
+  private static let working = [
+    Option(name: "--workers", value: "N", help: "decoder processes (default: the cores)"),
+    Option(
+      name: "--grace", value: "DURATION",
+      help: "after a signal, let what is under way end for so long (default: 10s)"),
+    Option(name: "--log", value: "FILE", help: "append messages to it; SIGHUP opens it again"),
+  ]
+
   static let commands: [CommandSpec] = [
     CommandSpec(
       name: "run", operands: "MANIFEST…", operandCount: 1...1000,
@@ -147,11 +156,33 @@ enum OptionTable {
         Option(name: "--limit", value: "N", help: "work on at most N URLs"),
         Option(
           name: "--reread", value: nil, help: "read the manifest's items even if it is unchanged"),
-        Option(name: "--workers", value: "N", help: "decoder processes (default: the cores)"),
         Option(
           name: "--fail-above", value: "SHARE",
           help: "end well while no more than this share of items fails, such as 2% (default: 0)"),
+      ] + working + common),
+    CommandSpec(
+      name: "enqueue", operands: "MANIFEST…", operandCount: 1...1000,
+      summary: "Puts jobs on the queue and returns; work does them.",
+      options: [
+        Option(
+          name: "--reread", value: nil, help: "read the manifest's items even if it is unchanged")
       ] + common),
+    CommandSpec(
+      name: "work", operands: "", operandCount: 0...0,
+      summary: "Works on all jobs of the queue, refreshing entries as they expire, until stopped.",
+      options: [
+        Option(name: "--drain", value: nil, help: "end when nothing is due"),
+        Option(name: "--quiet", value: nil, help: "errors only: no summaries"),
+        Option(
+          name: "--json", value: nil,
+          help: "print a summary for each look at a job as JSON on standard output"),
+        Option(
+          name: "--gc-every", value: "DURATION",
+          help: "collect what is no longer needed so often (default: 1h; never: not at all)"),
+        Option(
+          name: "--max-bytes", value: "SIZE",
+          help: "then let the least recently needed go until no more is stored"),
+      ] + working + common),
     CommandSpec(
       name: "status", operands: "[JOB]", operandCount: 0...1,
       summary: "Shows what is known now of all jobs, or of one.",

@@ -3,7 +3,7 @@
 //   Program        finds the command and runs it
 //   OptionTable    what each command accepts; parsing and help come from it
 //   Site           a root with its ledger, store and stages, opened
-//   RunCommand, StatusCommand, ShowCommand, ValidateCommand: jobs
+//   RunCommand, EnqueueCommand, WorkCommand, StatusCommand, ShowCommand, ValidateCommand: jobs
 //   PurgeCommand, RetryCommand, JobsCommand, GcCommand, VerifyCommand, LedgerCommand: housekeeping
 
 import FoundationEssentials
@@ -19,6 +19,8 @@ package enum ExitCode: Int32, Sendable {
   case usage = 2
   /// The environment failed; what was done is kept.
   case environment = 3
+  /// By SIGHUP, without a log file; what was done is kept.
+  case hungUp = 129
   /// By SIGINT; what was done is kept.
   case interrupted = 130
   /// By SIGTERM; what was done is kept.
@@ -91,8 +93,14 @@ package enum Program {
       return .well
     }
     let environment = ProcessInfo.processInfo.environment
+    if let log = parsed.value("--log") {
+      try console.write(toFile: log)
+      interruption.onHangup { console.reopenFile() }
+    }
     switch command.name {
     case "run": return try await RunCommand(parsed, environment, console).execute(interruption)
+    case "enqueue": return try await EnqueueCommand(parsed, environment, console).execute()
+    case "work": return try await WorkCommand(parsed, environment, console).execute(interruption)
     case "status": return try await StatusCommand(parsed, environment, console).execute()
     case "show": return try await ShowCommand(parsed, environment, console).execute()
     case "purge": return try await PurgeCommand(parsed, environment, console).execute()

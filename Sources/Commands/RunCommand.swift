@@ -26,6 +26,7 @@ struct RunCommand {
     options.retryFailed = parsed.has("--retry-failed")
     options.reread = parsed.has("--reread")
     options.refreshAhead = try parsed.duration("--refresh-ahead") ?? .zero
+    if let grace = try parsed.duration("--grace") { options.grace = grace }
     options.limit = try parsed.count("--limit", in: 1...Int.max)
     workers = try parsed.count("--workers", in: 1...256)
     let style = parsed.value("--progress") ?? "auto"
@@ -57,7 +58,10 @@ struct RunCommand {
       }
       return try await plan(manifests, site)
     }
-    guard let sources = await sources(of: parsed.operands, site) else { return .usage }
+    guard
+      let sources = await jobSources(
+        parsed.operands, site, reread: options.reread, environment, console)
+    else { return .usage }
     let open = try await site.open(
       workers: workers, memory: sources.map(\.settings.limits.memory).min() ?? 2 << 30,
       connections: sources.map(\.settings.network.concurrency).max() ?? 32)
@@ -70,28 +74,6 @@ struct RunCommand {
     }
     await open.close()
     return interruption.exitCode ?? worst
-  }
-
-  /// A manifest that is unchanged is not read; the others are opened, so that all that is wrong is told
-  /// in one go.
-  ///
-  /// - Returns: nil where something is wrong; it has been said.
-  private func sources(of paths: [String], _ site: Site) async -> [JobSource]? {
-    var known: [String: JobSource] = [:]
-    if !options.reread, let ledger = try? await site.ledgerToRead() {  // else opening it says why
-      let recall = ManifestRecall(
-        ledger: ledger, environment: environment,
-        now: Timestamp(milliseconds: WallClock.system.milliseconds()))
-      for path in paths {
-        known[path] = await recall.source(ofManifestAt: ManifestFile.absolutePath(of: path))
-      }
-      await ledger.close()
-    }
-    let unknown = paths.filter { known[$0] == nil }
-    guard let opened = openManifests(unknown, environment, console) else { return nil }
-    for (path, manifest) in zip(unknown, opened) { known[path] = .manifest(manifest) }
-    let sources = paths.compactMap { known[$0] }
-    return haveNamesOfTheirOwn(sources.map(\.settings.name), console) ? sources : nil
   }
 
   private func run(
@@ -109,6 +91,7 @@ struct RunCommand {
     ).run()
     progress.cancel()
     await progress.value
+    interruption.forget(board)
     return summary
   }
 
@@ -139,36 +122,6 @@ struct RunCommand {
     await ledger?.close()
     return .well
   }
-}
-
-/// Opens every manifest, so that all that is wrong is told in one go.
-///
-/// - Returns: nil where something is wrong; it has been said.
-func openManifests(
-  _ paths: [String], _ environment: [String: String], _ console: Console
-) -> [ManifestFile]? {
-  var manifests: [ManifestFile] = []
-  var isGood = true
-  for path in paths {
-    do {
-      manifests.append(try ManifestFile.open(path: path, environment: environment))
-    } catch {
-      isGood = false
-      console.complain([error.message])
-      if !error.hint.isEmpty { console.complain(["  \(error.hint)"]) }
-    }
-  }
-  let isUnique = haveNamesOfTheirOwn(manifests.map(\.settings.name), console)
-  return isGood && isUnique ? manifests : nil
-}
-
-/// Says so where two jobs have one name.
-private func haveNamesOfTheirOwn(_ names: [String], _ console: Console) -> Bool {
-  let repeated = Set(names).filter { name in names.count { $0 == name } > 1 }
-  for name in repeated.sorted() {
-    console.complain(["two of the manifests are named \"\(name)\": give one another \"name\""])
-  }
-  return repeated.isEmpty
 }
 
 /// Tells the first failures as they come; the summary counts them all.

@@ -68,6 +68,12 @@ struct Site {
     return Housekeeper(ledger: ledger, store: store, clock: .system)
   }
 
+  /// What putting jobs on the queue needs; makes the root where there is none.
+  func openToEnqueue() async throws -> Housekeeper {
+    let (ledger, store) = try await openLedgerAndStore()
+    return Housekeeper(ledger: ledger, store: store, clock: .system)
+  }
+
   var nothingKnown: UsageError {
     UsageError(
       message: "nothing is known in \(layout.root): no run was made there",
@@ -104,7 +110,8 @@ struct Site {
         ledger: ledger, store: store,
         fetcher: Fetcher(
           engine: engine, sleeper: sleeper, clock: .system, jitter: { .random(in: 0..<1) }),
-        decoders: decoders, clock: .system, sleeper: sleeper), engine: engine)
+        decoders: decoders, clock: .system, sleeper: sleeper),
+      keeper: Housekeeper(ledger: ledger, store: store, clock: .system), engine: engine)
   }
 
   /// Beside the program itself, or where `$THUMBWORKER_DECODER` says.
@@ -129,6 +136,7 @@ struct Site {
 /// A root with its stages at work.
 struct OpenSite: Sendable {
   let worker: Worker
+  let keeper: Housekeeper
   let engine: TransferEngine
 
   func close() async {

@@ -41,6 +41,9 @@ package protocol Ledger: Sendable {
     _ ticket: IngestTicket, identity: ManifestIdentity?, prune: Bool
   ) async throws(LedgerFailure) -> [LinkTask]
 
+  /// Every item of a job is to be looked at, whatever its due time.
+  func makeAllDue(of job: JobNumber) async throws(LedgerFailure)
+
   /// Every item of every job is to be looked at, whatever its due time: the object store was emptied
   /// or replaced, or the clock went back.
   func makeAllDue() async throws(LedgerFailure)
@@ -65,6 +68,9 @@ package protocol Ledger: Sendable {
   func renew(
     _ leases: [Lease], until: Timestamp
   ) async throws(LedgerFailure) -> [Lease]
+
+  /// When each job that is not paused has something to be worked on.
+  func nextDue() async throws(LedgerFailure) -> [DueJob]
 
   /// Gives leases back without a result: their items are due as before.
   func release(_ leases: [Lease]) async throws(LedgerFailure)
@@ -155,6 +161,20 @@ package struct JobRecord: Sendable, Hashable {
     self.settingsDigest = settingsDigest
     self.items = items
     self.lastActive = lastActive
+  }
+}
+
+/// A job and when it is worth a look: what falls due within a minute is one look's work.
+package struct DueJob: Sendable, Hashable {
+  package var number: JobNumber
+  package var name: String
+  /// When the first minute in which something falls due is over; of what is due at once, long ago.
+  package var dueAt: Timestamp
+
+  package init(number: JobNumber, name: String, dueAt: Timestamp) {
+    self.number = number
+    self.name = name
+    self.dueAt = dueAt
   }
 }
 

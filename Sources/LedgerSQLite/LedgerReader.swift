@@ -52,6 +52,28 @@ extension LedgerReader {
     return jobs
   }
 
+  /// One search in the counts for each of a job's states.
+  func nextDue() throws(LedgerFailure) -> [DueJob] {
+    let jobs = try live().all(
+      """
+      SELECT number, name, (
+        SELECT min(minute) FROM (
+          SELECT min(minute) AS minute FROM due_counts WHERE job = number AND state = 0
+          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 1
+          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 2
+          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 3))
+      FROM jobs WHERE paused = 0
+      """
+    ) { (number: JobNumber($0.int(0)), name: $0.text(1), minute: $0.isNull(2) ? nil : $0.int(2)) }
+    return jobs.compactMap { job in
+      job.minute.map { minute in
+        let end = minute == 0 ? 0 : (minute + 1) * Tally.millisecondsPerMinute
+        return DueJob(
+          number: job.number, name: job.name, dueAt: Timestamp(milliseconds: end))
+      }
+    }
+  }
+
   func entry(_ key: EntryKey) throws(LedgerFailure) -> Entry? {
     try live().first("SELECT * FROM entries WHERE key = ?", .key(key)) { $0.entry() } ?? nil
   }

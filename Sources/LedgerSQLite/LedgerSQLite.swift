@@ -96,6 +96,10 @@ extension LedgerSQLite {
     try await writing().finishIngest(ticket, identity: identity, prune: prune)
   }
 
+  package func makeAllDue(of job: JobNumber) async throws(LedgerFailure) {
+    try await writing().makeAllDue(of: job)
+  }
+
   package func makeAllDue() async throws(LedgerFailure) {
     try await writing().makeAllDue()
   }
@@ -124,6 +128,8 @@ extension LedgerSQLite {
   package func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     try await writing().claim(request)
   }
+
+  package func nextDue() async throws(LedgerFailure) -> [DueJob] { try await reader.nextDue() }
 
   package func renew(
     _ leases: [Lease], until: Timestamp

@@ -23,6 +23,13 @@ extension LedgerWriter {
     try alone { transaction throws(LedgerFailure) in try transaction.keep(identity, of: job) }
   }
 
+  func makeAllDue(of job: JobNumber) async throws(LedgerFailure) {
+    let digest = try live().first(
+      "SELECT settings_digest FROM jobs WHERE number = ?", .int(job.value)
+    ) { $0.digest(0)! }  // NOT NULL, of 32 bytes
+    if let digest { try await makeAllDue(job, digest) }
+  }
+
   func makeAllDue() async throws(LedgerFailure) {
     let jobs = try live().all("SELECT number, settings_digest FROM jobs") {
       (JobNumber($0.int(0)), $0.digest(1)!)  // NOT NULL, of 32 bytes

@@ -17,6 +17,11 @@ extension Transaction {
     try connection.run(
       "UPDATE runs SET finished_at = ?, counts = ? WHERE number = ?", .time(now), .text(text),
       .int(run.value))
+    try connection.run(
+      """
+      DELETE FROM runs WHERE job = ?1 AND number <=
+        (SELECT number FROM runs WHERE job = ?1 ORDER BY number DESC LIMIT 1 OFFSET 1000)
+      """, .int(job.value))
     // Not the latest of all: after a clock that ran ahead was set right, that would be no run's time.
     try connection.run(
       "UPDATE jobs SET last_run = ? WHERE number = ?", .time(now), .int(job.value))

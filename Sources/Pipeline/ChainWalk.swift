@@ -67,7 +67,9 @@ struct ChainWalk {
   let item: ItemURL
 
   var judge: EntryJudge {
-    EntryJudge(settings: settings, options: options, itemOrigin: item.origin)
+    EntryJudge(
+      settings: settings, options: options, itemOrigin: item.origin,
+      spread: options.refreshesAhead ? RefreshSpread(EntryKey(item)) : nil)
   }
 
   func walk(from first: Entry) async throws(RunStop) -> WalkResult {

@@ -28,6 +28,8 @@ struct EntryJudge: Sendable {
   let options: RunOptions
   /// Credentials go to the item's own origin only.
   let itemOrigin: ItemURL.Origin
+  /// Nil: an entry is fresh until it expires.
+  var spread: RefreshSpread?
 
   /// - Parameter hasCopy: whether what the response brought is in its place: a redirect's target, an
   ///   original's file. Only such a response is fresh, and only for such a one are validators sent.
@@ -69,10 +71,18 @@ struct EntryJudge: Sendable {
     guard hasCopy else { return entry.original == nil ? .nothingStored : .copyMissing }
     guard !options.force else { return .forced }
     let verdict = FreshnessRules(settings.cache(forHost: entry.url.host)).judge(
-      response, requestFields: requestFields(for: entry.url), refreshAhead: options.refreshAhead,
+      response, requestFields: requestFields(for: entry.url), refreshAhead: refreshAhead(of: entry),
       now: now)
     if case .stale(let reason) = verdict { return .stale(reason) }
     return nil
+  }
+
+  private func refreshAhead(of entry: Entry) -> Duration {
+    guard let spread, let response = entry.response, let freshness = freshness(of: entry) else {
+      return options.refreshAhead
+    }
+    let lifetime = freshness.freshUntil - response.responseTime
+    return max(options.refreshAhead, spread.ahead(ofLifetime: lifetime))
   }
 
   // MARK: Failures

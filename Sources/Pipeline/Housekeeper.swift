@@ -20,6 +20,22 @@ package struct Housekeeper: Sendable {
   var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
   private var shelves: Shelves { Shelves(ledger: ledger, store: store) }
 
+  /// Brings the ledger's items of a job into line with its manifest, and leaves the work to others.
+  package func enqueue(_ source: JobSource, reread: Bool) async throws(RunStop) {
+    do {
+      switch source {
+      case .known(let record, _, let identity):
+        if let identity { try await ledger.keep(identity, of: record.number) }
+      case .manifest(let manifest):
+        let (_, removed) = try await Intake(manifest: manifest, ledger: ledger)
+          .read(reread: reread, at: now)
+        _ = try await shelves.publish(removed)  // removals: there is nothing to be in the way
+      }
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
   /// Forgets entries with what their redirects lead to, and deletes their files.
   package func purge(_ keys: [EntryKey]) async throws(RunStop) -> PurgeResult {
     do {

@@ -55,8 +55,8 @@ struct ItemRun {
       return Result(
         settlement: settlement(walk) { item in
           .init(
-            item: item.number, outcome: .notStored, state: .notStored, dueAt: worker.now,
-            publications: [])
+            item: item.number, outcome: .notStored, state: .notStored,
+            dueAt: dueAt(freshUntil: worker.now), publications: [])
         })
     case .failed(let failure, let nextTry, let withdrawal):
       return Result(
@@ -125,7 +125,8 @@ struct ItemRun {
 
     var settlement = settlement(walk) { item in
       let i = claim.items.firstIndex { $0.number == item.number }!
-      return settled(item, named[i], rendered, bytes, dueAt: max(walk.freshUntil, worker.now))
+      return settled(
+        item, named[i], rendered, bytes, dueAt: dueAt(freshUntil: walk.freshUntil))
     }
     var entry = bytes.entry
     entry.original = rendered.original
@@ -133,6 +134,15 @@ struct ItemRun {
     settlement.variants = rendered.new
     settlement.objects = rendered.staged.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) }
     return Result(settlement: settlement, staged: rendered.staged)
+  }
+
+  /// When to look again; a worker that runs for months spreads what falls due.
+  private func dueAt(freshUntil: Timestamp) -> Timestamp {
+    let now = worker.now
+    guard options.refreshesAhead else { return max(freshUntil, now) }
+    guard freshUntil > now else { return now + RunOptions.leastRefreshInterval }
+    let ahead = RefreshSpread(claim.entry.key).ahead(ofLifetime: freshUntil - now)
+    return freshUntil - ahead
   }
 
   private func settled(

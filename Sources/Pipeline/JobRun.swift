@@ -109,6 +109,7 @@ package struct JobRun: Sendable {
 
   private func finish(_ job: JobNumber, _ run: RunNumber) async throws(RunStop) {
     do {
+      try await lookAgainIfSettingsChanged(job)
       var left = try await worker.ledger.unsettled(job: job, run: run)
       try await tellUnusable(job, count: left[.unusable] ?? 0)
       // What a stopped or limited run did not get to is not fresh: it was not looked at.
@@ -119,6 +120,19 @@ package struct JobRun: Sendable {
     } catch {
       throw RunStop(error)
     }
+  }
+
+  /// Somebody has read the manifest anew meanwhile: what was settled since was settled under the former
+  /// settings.
+  private func lookAgainIfSettingsChanged(_ job: JobNumber) async throws(LedgerFailure) {
+    let ours: Digest
+    switch source {
+    case .manifest(let manifest): ours = Intake.settingsDigest(ofHead: manifest.headText)
+    case .known(let record, _, _): ours = record.settingsDigest
+    }
+    guard let now = try await worker.ledger.job(named: settings.name), now.settingsDigest != ours
+    else { return }
+    try await worker.ledger.makeAllDue(of: job)
   }
 
   /// Items that fail in every run, without a request: told again each time, until the manifest mends.
@@ -168,10 +182,23 @@ package struct JobRun: Sendable {
           board.stop(because: RunStop(error).failure)
         }
       }
+      await letFinish()
       if board.isStopping { group.cancelAll() }
     }
     renewal.cancel()
     await keeper.releaseAll()
+  }
+
+  /// After a signal: what is under way has a while to end; what has not by then is cancelled.
+  private func letFinish() async {
+    guard board.snapshot.isInterrupted, board.snapshot.stoppedBy == nil else { return }
+    let end = worker.sleeper.now + options.grace
+    let alarm = Task {
+      try? await worker.sleeper.sleep(until: end)  // cancelled when all has ended before
+      board.changed.raise()
+    }
+    while board.snapshot.inFlight > 0, worker.sleeper.now < end { await board.changed.wait() }
+    alarm.cancel()
   }
 
   /// - Returns: nil where there is no room for another claim.

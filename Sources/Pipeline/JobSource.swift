@@ -39,7 +39,8 @@ package struct ManifestRecall: Sendable {
   /// - Returns: nil where the manifest has to be read.
   package func source(ofManifestAt path: String) async -> JobSource? {
     guard let found = ManifestFile.identity(ofFileAt: path),
-      let records = try? await ledger.jobs(readFrom: path)  // whoever opens it to write says why not
+      // Whoever opens the ledger to write says why it cannot be read.
+      let records = try? await ledger.jobs(readFrom: path)
     else { return nil }
     for record in records {
       guard let identity = record.identity, identity.size == found.size,

@@ -53,6 +53,9 @@ package struct RunOptions: Sendable {
   package var force = false
   /// Treat what expires within it as expired.
   package var refreshAhead: Duration = .zero
+  /// Refresh a share of what is about to expire earlier, each URL at a time of its own, and what may not
+  /// be kept not at once again: for a worker that runs for months.
+  package var refreshesAhead = false
   /// Ignore cool-downs, though not a lifetime that the server gave to a failure.
   package var retryFailed = false
   /// Do not trust that an unchanged manifest is unchanged.
@@ -61,6 +64,11 @@ package struct RunOptions: Sendable {
   package var limit: Int?
   /// How long a claim is this worker's without a renewal.
   package var leaseDuration: Duration = .seconds(30)
+
+  /// How long what is under way may take after a signal.
+  package var grace: Duration = .seconds(10)
+  /// What expires on arrival, or may not be kept, is asked for again by such a worker after so long.
+  static let leastRefreshInterval: Duration = .seconds(900)
 
   package init() {}
 }

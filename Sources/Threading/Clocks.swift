@@ -34,7 +34,8 @@ extension Sleeper {
 package struct SystemSleeper: Sleeper {
   private static let start = ContinuousClock.now
 
-  package init() {}
+  /// Its first look at the time is zero or more: the start is taken here.
+  package init() { _ = Self.start }
 
   package var now: Duration { ContinuousClock.now - Self.start }
 

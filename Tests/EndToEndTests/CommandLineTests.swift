@@ -51,7 +51,8 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
 
   @Test(
     arguments: [
-      "run", "status", "show", "validate", "purge", "retry", "jobs", "gc", "verify", "ledger",
+      "run", "enqueue", "work", "status", "show", "validate", "purge", "retry", "jobs", "gc",
+      "verify", "ledger",
     ])
   func `tells each command's options`(_ command: String) async throws {
     for arguments in [[command, "--help"], [command, "-h"], ["help", command]] {
@@ -85,6 +86,8 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     "--reread": (["--reread"], ["fresh": 2]),
     "--workers": (["--workers", "1"], ["fresh": 2]),
     "--fail-above": (["--fail-above", "1%"], ["fresh": 2]),
+    "--grace": (["--grace", "1s"], ["fresh": 2]),
+    "--log": (["--log", "/dev/null"], ["fresh": 2]),
     "--root": ([], ["fresh": 2]),
   ]
 

@@ -55,6 +55,10 @@ private struct Housed: Ledger {
   ) async throws(LedgerFailure) -> [LinkTask] {
     try await ledger.finishIngest(ticket, identity: identity, prune: prune)
   }
+  func nextDue() async throws(LedgerFailure) -> [DueJob] { try await ledger.nextDue() }
+  func makeAllDue(of job: JobNumber) async throws(LedgerFailure) {
+    try await ledger.makeAllDue(of: job)
+  }
   func makeAllDue() async throws(LedgerFailure) { try await ledger.makeAllDue() }
   func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber {
     try await ledger.beginRun(job: job, at: now)

@@ -97,3 +97,30 @@ import Vocabulary
         == [.well: 4, .unusable: 1])
   }
 }
+
+@Suite struct `What is due next` {
+  private func dueAt(_ scene: Scene) async throws -> Timestamp? {
+    try await scene.ledger.nextDue().first { $0.number == scene.job }?.dueAt
+  }
+
+  @Test(arguments: LedgerKind.all)
+  func `is told by the minute, and at once for what is new`(_ kind: LedgerKind) async throws {
+    var scene = try await Scene(kind)
+    try await scene.read(items(2), bad: [badItem("bad")])
+    #expect(try await dueAt(scene) == Timestamp(milliseconds: 0))
+    try await scene.runOnce { $0.fetched($1, lifetime: .hours(1)) }
+    let due = try #require(try await dueAt(scene))
+    #expect(due > scene.clock.now + .hours(1) && due <= scene.clock.now + .hours(1) + .seconds(60))
+    try await scene.read(items(3))
+    #expect(try await dueAt(scene) == Timestamp(milliseconds: 0))
+    try await scene.runOnce { $0.failed($1, coolDown: .seconds(120)) }
+    #expect(try #require(try await dueAt(scene)) <= scene.clock.now + .seconds(180))
+  }
+
+  @Test(arguments: LedgerKind.all)
+  func `leaves out jobs without items`(_ kind: LedgerKind) async throws {
+    var scene = try await Scene(kind)
+    try await scene.read([], bad: [badItem("bad")])
+    #expect(try await scene.ledger.nextDue().isEmpty)
+  }
+}

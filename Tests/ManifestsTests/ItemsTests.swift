@@ -225,7 +225,7 @@ private func read(_ text: String, most: Int = 1000) throws -> [ManifestItem] {
     let file = ManifestTestFile(text)
     let manifest = try ManifestFile.open(path: file.path, environment: [:])
     #expect(manifest.identity == ManifestFile.identity(ofFileAt: file.path))
-    #expect(manifest.size == Int64(text.utf8.count))
+    #expect(manifest.identity.size == Int64(text.utf8.count))
     #expect(manifest.digest == Digest(of: text))
     #expect(ManifestFile.identity(ofFileAt: "/nowhere") == nil)
     #expect(ManifestFile.identity(ofFileAt: "/tmp") == nil)

@@ -1,0 +1,81 @@
+import LedgerCore
+import Manifests
+import Pipeline
+import Reporting
+import Storage
+import Threading
+import Vocabulary
+
+/// `work`: works on all jobs as their items fall due, until stopped; `--drain`: until nothing is due.
+struct WorkCommand {
+  private let parsed: ParsedArguments
+  private let environment: [String: String]
+  private let console: Console
+  private let site: Site
+  private let workers: Int?
+  private let collectionInterval: Duration
+  private var rule = CollectionRule()
+  private var options = RunOptions()
+
+  init(_ parsed: ParsedArguments, _ environment: [String: String], _ console: Console)
+    throws(UsageError)
+  {
+    self.parsed = parsed
+    self.environment = environment
+    self.console = console
+    site = try Site(parsed, environment)
+    workers = try parsed.count("--workers", in: 1...256)
+    collectionInterval = try parsed.duration("--gc-every") ?? .hours(1)
+    if let grace = try parsed.duration("--grace") { options.grace = grace }
+    rule.maxBytes = try parsed.byteSize("--max-bytes")
+  }
+
+  func execute(_ interruption: Interruption) async throws -> ExitCode {
+    interruption.expectRuns()
+    let open = try await site.open(
+      workers: workers, memory: 2 << 30, connections: await connections())
+    let drains = parsed.has("--drain")
+    let collecting = drains ? nil : Task { await collect(open.keeper, open.worker.sleeper) }
+    let failures = try await WorkLoop(
+      worker: open.worker, environment: environment, options: options,
+      tell: tellers(interruption), isStopped: { interruption.isStopping }
+    ).run(drains: drains)
+    collecting?.cancel()
+    await collecting?.value
+    await open.close()
+    return interruption.exitCode ?? (failures.isEmpty ? .well : .environment)
+  }
+
+  /// As many as the hungriest of the jobs that are there by now asks for.
+  private func connections() async -> Int {
+    let jobs = try? await site.ledgerToCopy()?.jobs()  // opening it to write says why not
+    let settings = (jobs ?? []).compactMap {
+      try? Manifests.settings(fromHead: $0.settings, environment: environment, standIn: "")
+    }
+    return max(32, settings.map(\.network.concurrency).max() ?? 0)
+  }
+
+  private func tellers(_ interruption: Interruption) -> WorkLoop.Tellers {
+    let (console, isJSON, isQuiet) = (console, parsed.has("--json"), parsed.has("--quiet"))
+    return WorkLoop.Tellers(
+      begins: { _, board in interruption.watch(board) },
+      ends: { summary, board in
+        interruption.forget(board)
+        let report = SummaryReport(summary)
+        if isJSON { console.print([report.json]) }
+        if !isQuiet || summary.stoppedBy != nil { console.complain(report.lines) }
+      },
+      cannot: { job, failure in console.complain(FailureText(failure, of: job).lines) })
+  }
+
+  private func collect(_ keeper: Housekeeper, _ sleeper: any Sleeper) async {
+    // Ends by cancellation.
+    while (try? await sleeper.sleep(for: collectionInterval)) != nil {
+      do {
+        _ = try await Collection(keeper: keeper, rule: rule).run()
+      } catch {
+        console.complain(FailureText(error.failure, of: "gc").lines)
+      }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import HTTPCaching
+import Hashing
+import LedgerCore
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import Pipeline
+
+@Suite struct `A worker that runs for months` {
+  private func ahead(_ number: Int, _ lifetime: Duration) -> Duration {
+    RefreshSpread(EntryKey(Digest(of: "\(number)"))).ahead(ofLifetime: lifetime)
+  }
+
+  @Test(
+    arguments: [
+      (.zero, .zero), (.seconds(60), .seconds(6)), (.hours(2), .seconds(720)),
+      (.hours(10), .hours(1)), (.days(365), .hours(1)), (.seconds(-5), .zero),
+    ] as [(Duration, Duration)])
+  func `refreshes early, by a tenth of the lifetime or an hour at most`(
+    lifetime: Duration, most: Duration
+  ) {
+    let all = (0..<10_000).map { ahead($0, lifetime) }
+    #expect(all.allSatisfy { $0 >= .zero && ($0 < most || most == .zero) })
+  }
+
+  @Test func `spreads what came together evenly`() {
+    let minutes = Dictionary(grouping: 0..<60_000) { number in
+      ahead(number, .days(1)).wholeMilliseconds / 60_000
+    }
+    #expect(minutes.count == 60)
+    for (minute, numbers) in minutes {
+      #expect((850...1150).contains(numbers.count), "minute \(minute): \(numbers.count)")
+    }
+  }
+
+  @Test func `asks when the time that it has set comes, and a run only after the expiry`()
+    async throws
+  {
+    let shop = try await Workshop()
+    let origin = try ScriptedOrigin(200, [("Cache-Control", "max-age=36000"), ("ETag", "\"1\"")])
+    defer { origin.server.stop() }
+    #expect(try await shop.run(origin.url) { $0.refreshesAhead = true } == .fetched)
+    let fetched = shop.clock.now
+    let due = try #require(try await shop.worker.ledger.nextDue().first?.dueAt)
+    #expect(due > fetched + .hours(9) && due <= fetched + .hours(10) + .seconds(60))
+    shop.clock.advance(by: due - fetched)
+    #expect(try await shop.run(origin.url) { $0.refreshesAhead = true } == .revalidated)
+    let next = try #require(try await shop.worker.ledger.nextDue().first?.dueAt)
+    shop.clock.advance(by: next - shop.clock.now)
+    #expect(try await shop.run(origin.url) == .fresh)
+    #expect(origin.asked == 2)
+  }
+
+  @Test(arguments: ["no-cache", "max-age=0", "no-store"])
+  func `does not ask again and again for what expires on arrival`(_ field: String) async throws {
+    let shop = try await Workshop()
+    let origin = try ScriptedOrigin(200, [("Cache-Control", field), ("ETag", "\"1\"")])
+    defer { origin.server.stop() }
+    _ = try await shop.run(origin.url) { $0.refreshesAhead = true }
+    let due = try #require(try await shop.worker.ledger.nextDue().first?.dueAt)
+    #expect(due >= shop.clock.now + RunOptions.leastRefreshInterval)
+  }
+}
