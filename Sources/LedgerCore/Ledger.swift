@@ -77,6 +77,27 @@ package protocol Ledger: Sendable {
   /// a live one is about to make.
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]
 
+  // MARK: Hosts in trouble
+
+  /// Writes down what a process has learnt of hosts, put together with what others have
+  /// (`HostStanding.merged`).
+  func note(_ standings: [String: HostStanding], at now: Timestamp) async throws(LedgerFailure)
+
+  /// What was written down since an earlier look, that a host is well again included.
+  ///
+  /// - Parameter revision: as the last look gave it; 0 for all that is known.
+  /// - Returns: at most a thousand hosts, and where to go on; the same revision: there is no more.
+  func standings(
+    after revision: Int64
+  ) async throws(LedgerFailure) -> (hosts: [String: HostStanding], revision: Int64)
+
+  /// Lets one run try whether a host is back, until its standing changes or that time.
+  ///
+  /// - Returns: nil, or until when another run is trying.
+  func beginProbe(
+    of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> Timestamp?
+
   // MARK: Objects that nothing refers to any more
 
   /// Objects of purged entries that no entry, variant or name refers to: their rows are gone, their
@@ -210,18 +231,23 @@ package struct LedgerStatus: Sendable, Hashable {
     }
   }
 
-  /// A host of which entries fail now.
+  /// A host of which entries fail now, or that is left alone.
   package struct Host: Sendable, Hashable {
     package var host: String
-    /// When the first of them is tried again.
+    /// When it is asked again: the first of its failed entries, and not while it is left alone.
     package var coolingUntil: Timestamp
     /// How many of its entries fail.
     package var failures: Int
+    /// What was learnt of it as a whole.
+    package var standing: HostStanding
 
-    package init(host: String, coolingUntil: Timestamp, failures: Int) {
+    package init(
+      host: String, coolingUntil: Timestamp, failures: Int, standing: HostStanding = HostStanding()
+    ) {
       self.host = host
       self.coolingUntil = coolingUntil
       self.failures = failures
+      self.standing = standing
     }
   }
 

@@ -145,6 +145,28 @@ extension LedgerSQLite {
   }
 }
 
+// MARK: Hosts in trouble
+
+extension LedgerSQLite {
+  package func note(
+    _ standings: [String: HostStanding], at now: Timestamp
+  ) async throws(LedgerFailure) {
+    try await writing().note(standings, at: now)
+  }
+
+  package func standings(
+    after revision: Int64
+  ) async throws(LedgerFailure) -> (hosts: [String: HostStanding], revision: Int64) {
+    try await reader.standings(after: revision)
+  }
+
+  package func beginProbe(
+    of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> Timestamp? {
+    try await writing().beginProbe(of: host, by: run, until: until, at: now)
+  }
+}
+
 // MARK: Objects that nothing refers to any more
 
 extension LedgerSQLite {

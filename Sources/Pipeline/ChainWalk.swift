@@ -64,6 +64,7 @@ struct ChainWalk {
   let worker: Worker
   let settings: JobSettings
   let options: RunOptions
+  let hosts: HostWatch
   let item: ItemURL
 
   var judge: EntryJudge {
@@ -139,6 +140,7 @@ struct ChainWalk {
       } catch {
         result.traffic += Traffic(error)
         if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
+        if error.code == FetchFailure.postponedCode { hosts.refreshPauses() }
         return .end(
           failedEnd(FailureRecord(error), status: nil, head: nil, of: entry, into: &result))
       }
@@ -385,7 +387,7 @@ extension CacheSettings {
     at now: Timestamp
   ) -> EntryFailure {
     // Nobody was asked for what was postponed: it makes no row of failures longer.
-    let wasAsked = failure.code != "postponed"
+    let wasAsked = failure.code != FetchFailure.postponedCode
     let count = max(1, (before?.count ?? 0) + (wasAsked ? 1 : 0))
     let decision =
       head.map { negativeFreshness(of: $0, settings: self, failuresInARow: count, now: now) }

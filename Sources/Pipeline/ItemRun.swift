@@ -15,10 +15,12 @@ struct ItemRun {
   let job: JobNumber
   let run: RunNumber
   let board: RunBoard
+  let hosts: HostWatch
   let claim: Claim
 
   private var walker: ChainWalk {
-    ChainWalk(worker: worker, settings: settings, options: options, item: claim.entry.url)
+    ChainWalk(
+      worker: worker, settings: settings, options: options, hosts: hosts, item: claim.entry.url)
   }
 
   /// A settlement with the files that it rests on.
@@ -31,18 +33,20 @@ struct ItemRun {
   }
 
   func perform() async throws(RunStop) {
-    let walk: WalkResult
-    do {
-      walk = try await walker.walk(from: claim.entry)
-    } catch {
-      board.gotBytes(host: claim.entry.url.host)
-      throw error
-    }
+    let walk = try await walk()
     board.add(walk.traffic)
-    board.gotBytes(host: claim.entry.url.host)
     let result = try await result(of: walk)
     try await settle(result)
     withExtendedLifetime(result.staged) {}
+  }
+
+  private func walk() async throws(RunStop) -> WalkResult {
+    let host = claim.entry.url.host
+    defer {
+      hosts.claimHasAsked(host)
+      board.gotBytes(host: host)
+    }
+    return try await walker.walk(from: claim.entry)
   }
 
   // MARK: What the walk means

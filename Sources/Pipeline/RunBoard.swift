@@ -2,6 +2,14 @@ import LedgerCore
 import Synchronization
 import Vocabulary
 
+/// What a run that has nothing to do waits for.
+package enum RunWait: Sendable, Hashable {
+  /// Entries that other runs hold: they settle them, or their leases end.
+  case leases(Int, until: Timestamp?)
+  /// Another run that tries whether a host is back.
+  case probe
+}
+
 /// The numbers of a run while it goes: written by its tasks, read by whoever shows progress.
 package final class RunBoard: Sendable {
   /// One moment of a run.
@@ -19,6 +27,7 @@ package final class RunBoard: Sendable {
     package var fetching = 0
     /// Claims under way in all.
     package var inFlight = 0
+    package var waitsFor: RunWait?
     package var stoppedBy: FailureRecord?
     package var isInterrupted = false
 
@@ -72,6 +81,8 @@ package final class RunBoard: Sendable {
 
   /// Claims per host that have not got their bytes yet.
   var load: [String: Int] { state.withLock { $0.load } }
+
+  func waits(for wait: RunWait?) { state.withLock { $0.snapshot.waitsFor = wait } }
 
   // MARK: Results
 

@@ -80,6 +80,19 @@ private struct Housed: Ledger {
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
     try await ledger.pendingLinks(limit: limit)
   }
+  func note(
+    _ standings: [String: HostStanding], at now: Timestamp
+  ) async throws(LedgerFailure) { try await ledger.note(standings, at: now) }
+  func standings(
+    after revision: Int64
+  ) async throws(LedgerFailure) -> (hosts: [String: HostStanding], revision: Int64) {
+    try await ledger.standings(after: revision)
+  }
+  func beginProbe(
+    of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> Timestamp? {
+    try await ledger.beginProbe(of: host, by: run, until: until, at: now)
+  }
   func pendingRemovals(limit: Int) async throws(LedgerFailure) -> [Digest] {
     try await ledger.pendingRemovals(limit: limit)
   }
