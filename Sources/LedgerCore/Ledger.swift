@@ -55,6 +55,14 @@ package protocol Ledger: Sendable {
   /// Leases due entries, a few of each host in turn. An entry is leased to one worker at a time.
   func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult
 
+  /// Leases an entry that a claim's redirects lead to, so that it is asked for by one claim at a time,
+  /// whichever process and job it is of. The settlement names the lease, and ends it.
+  ///
+  /// - Parameter held: the claim's lease and those of the targets that it has come over.
+  func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease
+
   /// Lengthens leases; those that were lost meanwhile are left out of the result.
   func renew(
     _ leases: [Lease], until: Timestamp
@@ -63,7 +71,7 @@ package protocol Ledger: Sendable {
   /// Gives leases back without a result: their items are due as before.
   func release(_ leases: [Lease]) async throws(LedgerFailure)
 
-  /// Writes one claim's results if its lease still holds: nobody else has claimed the entry since. An
+  /// Writes one claim's results if its leases still hold: nobody else has claimed the entries since. An
   /// item that was changed after the claim stays due instead.
   func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult
 

@@ -115,6 +115,12 @@ extension LedgerSQLite {
     try await writing().claim(request)
   }
 
+  package func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease {
+    try await writing().lease(target, for: held, run: run, until: until, at: now)
+  }
+
   package func renew(
     _ leases: [Lease], until: Timestamp
   ) async throws(LedgerFailure) -> [Lease] {

@@ -8,7 +8,7 @@ enum Schema {
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
   static let migrations: [String] = [
-    initial, countedObjects, placeholders, cappedVariants, hostStandings,
+    initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
   ]
 
   static var version: Int { migrations.count }
@@ -305,6 +305,11 @@ enum Schema {
       prober INTEGER,
       probing_until INTEGER
     ) STRICT;
+    """
+
+  private static let waitingLeases = """
+    -- The redirect's target that the lease's claim waits for, since another has it.
+    ALTER TABLE leases ADD COLUMN waits_for BLOB CHECK (length(waits_for) = 16);
     """
 }
 

@@ -51,6 +51,10 @@ struct WalkResult: Sendable {
   var end: End
   /// The entries that changed on the way, the one of `Bytes` left out.
   var changes: [EntryChange] = []
+  /// Of the redirects' targets that were asked for: the settlement ends them.
+  var targets: [Lease] = []
+  /// Targets that are asked for without a lease: the chain has come round to who waits for it.
+  var unreserved: Set<EntryKey> = []
   /// When the first of the chain's responses turns stale: when the item is to be looked at again.
   var freshUntil: Timestamp = .distantFuture
   var traffic = Traffic()
@@ -61,18 +65,22 @@ struct WalkResult: Sendable {
 /// Each hop of a redirect chain is an entry with a lifetime of its own. A stale hop is asked even if
 /// the target is fresh; if it leads there again, the target is not asked.
 struct ChainWalk {
-  let worker: Worker
-  let settings: JobSettings
-  let options: RunOptions
-  let hosts: HostWatch
-  let item: ItemURL
+  let context: RunContext
+  let claim: Claim
+
+  var worker: Worker { context.worker }
+  private var settings: JobSettings { context.settings }
+  var item: ItemURL { claim.entry.url }
 
   var judge: EntryJudge {
-    EntryJudge(settings: settings, options: options, itemOrigin: item.origin)
+    EntryJudge(
+      settings: settings, options: context.options, itemOrigin: item.origin,
+      runStarted: context.started)
   }
 
-  func walk(from first: Entry) async throws(RunStop) -> WalkResult {
+  func walk() async throws(RunStop) -> WalkResult {
     var result = WalkResult(end: .notStored)
+    let first = claim.entry
     var entry = first
     var deadline = worker.sleeper.now + settings.network(forHost: first.url.host).timeout
     var seen: Set<EntryKey> = []
@@ -105,10 +113,29 @@ struct ChainWalk {
   }
 
   private func step(
-    _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
+    _ known: Entry, deadline: inout Duration, into result: inout WalkResult
+  ) async throws(RunStop) -> Step {
+    var entry = known
+    while true {
+      let verdict = judge.verdict(on: entry, hasCopy: hasCopy(entry), at: worker.now)
+      guard verdict.asks, !holds(entry.key, result) else {
+        return try await follow(verdict, on: entry, deadline: &deadline, into: &result)
+      }
+      entry = try await reserve(entry, deadline: &deadline, into: &result)
+    }
+  }
+
+  private func holds(_ key: EntryKey, _ result: WalkResult) -> Bool {
+    key == claim.lease.entry || result.unreserved.contains(key)
+      || result.targets.contains { $0.entry == key }
+  }
+
+  private func follow(
+    _ verdict: EntryVerdict, on entry: Entry, deadline: inout Duration,
+    into result: inout WalkResult
   ) async throws(RunStop) -> Step {
     let now = worker.now
-    switch judge.verdict(on: entry, hasCopy: hasCopy(entry), at: now) {
+    switch verdict {
     case .fresh(let until):
       result.freshUntil = min(result.freshUntil, until)
       if let target = entry.redirectTarget { return .redirect(target) }
@@ -121,6 +148,12 @@ struct ChainWalk {
         .cooling(
           failure.failure, until: until,
           judge.withdrawal(after: failure, of: entry, at: now)))
+    case .failed(let failure, let until):
+      return .end(
+        .failed(
+          failure.failure, nextTry: until, judge.withdrawal(after: failure, of: entry, at: now)))
+    case .notStored:
+      return .end(.notStored)
     case .asks(_, let conditions):
       return try await ask(entry, with: conditions, deadline: &deadline, into: &result)
     }
@@ -140,7 +173,7 @@ struct ChainWalk {
       } catch {
         result.traffic += Traffic(error)
         if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
-        if error.code == FetchFailure.postponedCode { hosts.refreshPauses() }
+        if error.code == FetchFailure.postponedCode { context.hosts.refreshPauses() }
         return .end(
           failedEnd(FailureRecord(error), status: nil, head: nil, of: entry, into: &result))
       }
@@ -330,10 +363,23 @@ struct ChainWalk {
 
   // MARK: Failing
 
-  /// The chain as a whole is at fault, none of its entries: each keeps what its server said.
+  /// The chain as a whole is at fault. That is noted at its first entry; the others keep what their
+  /// servers said.
   private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
-    let nextTry = worker.now + settings.cache(forHost: item.host).negativeTTL
-    result.end = .failed(failure, nextTry: nextTry, .nothing)
+    let (first, now) = (claim.entry, worker.now)
+    if result.traffic.requests == 0, let before = first.failure,
+      judge.isCooling(before, of: first.url, at: now)
+    {
+      result.end = .cooling(
+        before.failure, until: judge.nextTry(before, of: first.url),
+        judge.withdrawal(after: before, of: first, at: now))
+      return result
+    }
+    let noted = settings.cache(forHost: item.host)
+      .failure(failure, status: nil, head: nil, after: first.failure, at: now)
+    result.note(noted, at: first)
+    result.end = .failed(
+      failure, nextTry: noted.nextTry, judge.withdrawal(after: noted, of: first, at: now))
     return result
   }
 
@@ -377,6 +423,35 @@ struct ChainWalk {
     stub.lastAnswer = .notStored
     result.changes.append(.purged(stub))
     return .notStored
+  }
+}
+
+extension WalkResult {
+  /// Notes a failure at an entry, whatever else has become of it on the way.
+  fileprivate mutating func note(_ failure: EntryFailure, at entry: Entry) {
+    for i in changes.indices.reversed() where changes[i].entry.key == entry.key {
+      changes[i].entry.failure = failure
+      return
+    }
+    var entry = entry
+    entry.failure = failure
+    changes.append(.stored(entry))
+  }
+}
+
+extension EntryChange {
+  fileprivate var entry: Entry {
+    get {
+      switch self {
+      case .stored(let entry), .purged(let entry): entry
+      }
+    }
+    set {
+      switch self {
+      case .stored: self = .stored(newValue)
+      case .purged: self = .purged(newValue)
+      }
+    }
   }
 }
 

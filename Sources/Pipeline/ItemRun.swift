@@ -9,25 +9,21 @@ import Vocabulary
 /// The steps: walk to the bytes, render what is missing, commit the files, settle in the ledger,
 /// publish. Each takes values and gives values; none calls back into an earlier one.
 struct ItemRun {
-  let worker: Worker
-  let settings: JobSettings
-  let options: RunOptions
-  let job: JobNumber
-  let run: RunNumber
-  let board: RunBoard
-  let hosts: HostWatch
+  let context: RunContext
   let claim: Claim
 
-  private var walker: ChainWalk {
-    ChainWalk(
-      worker: worker, settings: settings, options: options, hosts: hosts, item: claim.entry.url)
-  }
+  private var worker: Worker { context.worker }
+  private var settings: JobSettings { context.settings }
+  private var board: RunBoard { context.board }
+  private var walker: ChainWalk { ChainWalk(context: context, claim: claim) }
 
   /// A settlement with the files that it rests on.
   private struct Result {
     var settlement: Settlement
     /// Nobody removes their objects while they live, which is until the ledger names them.
     var staged: [StagedObject] = []
+    /// The original that others may be waiting to have rendered.
+    var rendered: Digest?
     /// The items failed, and their older copy goes on serving.
     var keepsStale = false
   }
@@ -36,17 +32,19 @@ struct ItemRun {
     let walk = try await walk()
     board.add(walk.traffic)
     let result = try await result(of: walk)
+    defer { if let original = result.rendered { context.renderings.leave(original) } }
     try await settle(result)
+    context.leases.remove([claim.lease] + walk.targets)
     withExtendedLifetime(result.staged) {}
   }
 
   private func walk() async throws(RunStop) -> WalkResult {
     let host = claim.entry.url.host
     defer {
-      hosts.claimHasAsked(host)
+      context.hosts.claimHasAsked(host)
       board.gotBytes(host: host)
     }
-    return try await walker.walk(from: claim.entry)
+    return try await walker.walk()
   }
 
   // MARK: What the walk means
@@ -79,8 +77,8 @@ struct ItemRun {
     _ walk: WalkResult, items: (ClaimedItem) -> ItemSettlement
   ) -> Settlement {
     Settlement(
-      job: job, run: run, lease: claim.lease, entries: walk.changes,
-      items: claim.items.map(items), at: worker.now)
+      job: context.job, run: context.run, lease: claim.lease, targets: walk.targets,
+      entries: walk.changes, items: claim.items.map(items), at: worker.now)
   }
 
   private func failed(
@@ -109,7 +107,8 @@ struct ItemRun {
     do {
       rendered = try await Rendering(
         worker: worker, limits: settings.limits,
-        retriesFailed: options.force || options.retryFailed
+        retriesFailed: context.options.force || context.options.retryFailed,
+        desk: context.renderings
       ).render(bytes, wanted: wanted)
     } catch {
       switch error {
@@ -118,13 +117,7 @@ struct ItemRun {
         return notAnImage(failure, bytes, walk)
       }
     }
-    do {
-      try await worker.store.commit(rendered.staged)
-    } catch {
-      throw RunStop(error)
-    }
-    board.addStored(
-      bytes: rendered.staged.reduce(0) { $0 + $1.bytes }, variants: rendered.madeCount)
+    board.add(variantsMade: rendered.madeCount)
     board.add(warnings: rendered.warnings, of: claim.items.first?.id.text ?? "\(claim.entry.url)")
 
     var settlement = settlement(walk) { item in
@@ -136,7 +129,9 @@ struct ItemRun {
     if entry != bytes.previous { settlement.entries.append(.stored(entry)) }
     settlement.variants = rendered.new
     settlement.objects = rendered.staged.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) }
-    return Result(settlement: settlement, staged: rendered.staged)
+    return Result(
+      settlement: settlement, staged: rendered.staged,
+      rendered: rendered.isAtDesk ? rendered.original.digest : nil)
   }
 
   private func settled(
@@ -218,7 +213,8 @@ struct ItemRun {
     }
     // A lost lease means that these items are claimed again, by another worker or by us: they are
     // counted as that one leaves them.
-    guard case .committed(let links, let counted) = reply else { return }
+    guard case .committed(let links, let counted, let stored) = reply else { return }
+    board.add(bytesStored: stored)
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
       board.settled(item, settled)
     }

@@ -124,6 +124,9 @@ package struct JobRun: Sendable {
   private func drain(_ job: JobNumber, _ run: RunNumber, horizon: Timestamp) async {
     let keeper = LeaseKeeper(worker: worker, duration: options.leaseDuration)
     let hosts = HostWatch(worker: worker, run: run)
+    let context = RunContext(
+      worker: worker, settings: settings, options: options, job: job, run: run, started: horizon,
+      board: board, hosts: hosts, leases: keeper)
     let background = Task {
       await withDiscardingTaskGroup { group in
         group.addTask { await keeper.run() }
@@ -146,7 +149,7 @@ package struct JobRun: Sendable {
             continue
           }
           left -= result.claims.count
-          start(result.claims, job, run, keeper, hosts, &group)
+          start(result.claims, context, &group)
           guard result.claims.isEmpty else { continue }
           guard try await waitForMore(after: result, hosts) else { break }
         } catch {
@@ -225,20 +228,15 @@ package struct JobRun: Sendable {
   }
 
   private func start(
-    _ claims: [Claim], _ job: JobNumber, _ run: RunNumber, _ keeper: LeaseKeeper,
-    _ hosts: HostWatch, _ group: inout DiscardingTaskGroup
+    _ claims: [Claim], _ context: RunContext, _ group: inout DiscardingTaskGroup
   ) {
     if !claims.isEmpty { board.waits(for: nil) }
     for claim in claims {
-      keeper.add(claim.lease)
+      context.leases.add(claim.lease)
       board.started(host: claim.entry.url.host)
       group.addTask {
         do {
-          try await ItemRun(
-            worker: worker, settings: settings, options: options, job: job, run: run, board: board,
-            hosts: hosts, claim: claim
-          ).perform()
-          keeper.remove(claim.lease)
+          try await ItemRun(context: context, claim: claim).perform()
         } catch {
           // Its lease is given back with the others when all have ended. What a cancelled transfer says
           // is no reason to stop: the stop is its reason.

@@ -74,6 +74,16 @@ package final class RunBoard: Sendable {
     changed.raise()
   }
 
+  /// The claim waits for another, and gives up its place at its host meanwhile.
+  func pauses(host: String) { gotBytes(host: host) }
+
+  func goesOn(host: String) {
+    state.withLock {
+      $0.snapshot.fetching += 1
+      $0.load[host, default: 0] += 1
+    }
+  }
+
   func ended() {
     state.withLock { $0.snapshot.inFlight -= 1 }
     changed.raise()
@@ -88,12 +98,10 @@ package final class RunBoard: Sendable {
 
   func add(_ traffic: Traffic) { state.withLock { $0.snapshot.traffic += traffic } }
 
-  func addStored(bytes: Int, variants: Int) {
-    state.withLock {
-      $0.snapshot.bytesStored += bytes
-      $0.snapshot.variantsMade += variants
-    }
-  }
+  func add(variantsMade: Int) { state.withLock { $0.snapshot.variantsMade += variantsMade } }
+
+  /// Of objects that the ledger did not know.
+  func add(bytesStored: Int) { state.withLock { $0.snapshot.bytesStored += bytesStored } }
 
   func addStaleKept(_ items: Int) { state.withLock { $0.snapshot.staleKept += items } }
 

@@ -66,6 +66,11 @@ private struct Housed: Ledger {
   func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     try await ledger.claim(request)
   }
+  func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease {
+    try await ledger.lease(target, for: held, run: run, until: until, at: now)
+  }
   func renew(_ leases: [Lease], until: Timestamp) async throws(LedgerFailure) -> [Lease] {
     try await ledger.renew(leases, until: until)
   }
@@ -269,7 +274,7 @@ struct Scene {
   @discardableResult
   func settle(_ settlement: Settlement) async throws -> [LinkTask]? {
     switch try await ledger.settle(settlement) {
-    case .committed(let links, _): links
+    case .committed(let links, _, _): links
     case .leaseLost: nil
     }
   }
