@@ -14,6 +14,8 @@ struct WalkResult: Sendable {
     enum Arrival: Sendable {
       /// Every hop and the entry are within their lifetimes: no request was made.
       case fresh
+      /// New bytes, which an earlier claim of this run has stored.
+      case shared
       /// The server confirmed the stored copy: 304, or 200 with the same bytes.
       case confirmed
       /// New bytes, in a temporary file until they are committed.
@@ -49,6 +51,8 @@ struct WalkResult: Sendable {
   }
 
   var end: End
+  /// The URL at fault where it failed.
+  var failedAt: ItemURL?
   /// The entries that changed on the way, the one of `Bytes` left out.
   var changes: [EntryChange] = []
   /// Of the redirects' targets that were asked for: the settlement ends them.
@@ -142,13 +146,16 @@ struct ChainWalk {
       // What has a copy and no target has an original.
       return .end(
         .bytes(
-          .init(entry: entry, original: entry.original!, arrival: .fresh, previous: entry)))
+          .init(
+            entry: entry, original: entry.original!, arrival: judge.arrival(of: entry, at: now),
+            previous: entry)))
     case .cooling(let failure, let until):
       return .end(
         .cooling(
           failure.failure, until: until,
           judge.withdrawal(after: failure, of: entry, at: now)))
     case .failed(let failure, let until):
+      result.failedAt = entry.url
       return .end(
         .failed(
           failure.failure, nextTry: until, judge.withdrawal(after: failure, of: entry, at: now)))
@@ -221,23 +228,25 @@ struct ChainWalk {
       fields: reply.requestFields)
     switch reply.status {
     case 304:
-      guard let stored = entry.response else { return failed(.unaskedNotModified, head) }
+      guard let stored = entry.response else {
+        return failed(.unaskedNotModified(entry.url), head)
+      }
       switch applying304(head, to: stored, request: request) {
       case .updated(let response):
         return keep(response, of: entry, into: &result)
       case .mismatchedValidator:
         return .asksAgainWithoutConditions
       case .unconditional:
-        return failed(.unaskedNotModified, head)
+        return failed(.unaskedNotModified(entry.url), head)
       }
     case _ where isRedirect(status: reply.status):
       return redirect(reply, head: head, request: request, of: entry, into: &result)
     case 200..<300 where reply.body != nil:
       return represent(reply, head: head, request: request, of: entry, into: &result)
     case 200..<300:
-      return failed(.emptyBody, head)
+      return failed(.emptyBody(entry.url), head)
     default:
-      return failed(.httpStatus(reply.status), head)
+      return failed(FailureRecord(reply.statusFailure(of: entry.url)), head)
     }
 
     func failed(_ failure: FailureRecord, _ head: ResponseHead) -> Judgement {
@@ -280,7 +289,8 @@ struct ChainWalk {
       return .step(
         .end(
           failedEnd(
-            .noLocation(reply.status), status: reply.status, head: head, of: entry, into: &result)))
+            .noLocation(reply.status, at: entry.url), status: reply.status, head: head, of: entry,
+            into: &result)))
     }
     let target: ItemURL
     do {
@@ -289,7 +299,8 @@ struct ChainWalk {
       return .step(
         .end(
           failedEnd(
-            .badLocation(error, status: reply.status), status: reply.status, head: head, of: entry,
+            .badLocation(error, status: reply.status, at: entry.url), status: reply.status,
+            head: head, of: entry,
             into: &result)))
     }
     let cache = settings.cache(forHost: entry.url.host)
@@ -321,7 +332,9 @@ struct ChainWalk {
     let cache = settings.cache(forHost: entry.url.host)
     guard let body = reply.body, body.bytes > 0, let sink = body.sink as? FileSink else {
       return .step(
-        .end(failedEnd(.emptyBody, status: reply.status, head: head, of: entry, into: &result)))
+        .end(
+          failedEnd(
+            .emptyBody(entry.url), status: reply.status, head: head, of: entry, into: &result)))
     }
     if case .forbidden(let reason) = storability(of: head, request: request, settings: cache) {
       sink.file.discard()
@@ -329,7 +342,8 @@ struct ChainWalk {
         return .step(
           .end(
             failedEnd(
-              .httpStatus(reply.status), status: reply.status, head: head, of: entry, into: &result)
+              FailureRecord(reply.statusFailure(of: entry.url)), status: reply.status, head: head,
+              of: entry, into: &result)
           ))
       }
       return .step(
@@ -367,6 +381,7 @@ struct ChainWalk {
   /// servers said.
   private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
     let (first, now) = (claim.entry, worker.now)
+    result.failedAt = first.url
     if result.traffic.requests == 0, let before = first.failure,
       judge.isCooling(before, of: first.url, at: now)
     {
@@ -388,6 +403,7 @@ struct ChainWalk {
     _ failure: FailureRecord, status: Int?, head: ResponseHead?, of entry: Entry,
     into result: inout WalkResult
   ) -> WalkResult.End {
+    result.failedAt = entry.url
     let entryFailure = settings.cache(forHost: entry.url.host)
       .failure(failure, status: status, head: head, after: entry.failure, at: worker.now)
     let word = status.map {

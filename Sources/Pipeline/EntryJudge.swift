@@ -55,22 +55,29 @@ struct EntryJudge: Sendable {
   private func answerInThisRun(
     of entry: Entry, hasCopy: Bool, _ reason: EntryVerdict.Reason, at now: Timestamp
   ) -> EntryVerdict? {
-    guard let runStarted else { return nil }
-    func isOfThisRun(_ time: Timestamp?) -> Bool {
-      time.map { $0 > runStarted && $0 <= now } ?? false
-    }
     if let failure = entry.failure {
       let wasAsked = failure.failure.code != FetchFailure.postponedCode
-      guard wasAsked, isOfThisRun(failure.at) else { return nil }
+      guard wasAsked, isOfThisRun(failure.at, at: now) else { return nil }
       return .failed(failure, until: nextTry(failure, of: entry.url))
     }
-    guard isOfThisRun(entry.validatedAt) else { return nil }
+    guard isOfThisRun(entry.validatedAt, at: now) else { return nil }
     switch reason {
     case .forced, .stale(.expired), .stale(.expiresSoon):
       return .fresh(until: freshness(of: entry)?.freshUntil ?? now)
     case .nothingStored: return entry.lastAnswer == .notStored ? .notStored : nil
     case .copyMissing, .stale: return nil
     }
+  }
+
+  private func isOfThisRun(_ time: Timestamp?, at now: Timestamp) -> Bool {
+    guard let runStarted, let time else { return false }
+    return time > runStarted && time <= now
+  }
+
+  /// How the bytes of a fresh entry have come: by an earlier claim of this run, or in another run.
+  func arrival(of entry: Entry, at now: Timestamp) -> WalkResult.Bytes.Arrival {
+    guard entry.failure == nil, isOfThisRun(entry.validatedAt, at: now) else { return .fresh }
+    return entry.lastAnswer == .newBytes ? .shared : .confirmed
   }
 
   /// As far as the ledger knows; the file itself is not looked for.

@@ -24,6 +24,8 @@ struct ItemRun {
     var staged: [StagedObject] = []
     /// The original that others may be waiting to have rendered.
     var rendered: Digest?
+    /// Of the URL that failed, if one did.
+    var host: String?
     /// The items failed, and their older copy goes on serving.
     var keepsStale = false
   }
@@ -31,7 +33,8 @@ struct ItemRun {
   func perform() async throws(RunStop) {
     let walk = try await walk()
     board.add(walk.traffic)
-    let result = try await result(of: walk)
+    var result = try await result(of: walk)
+    result.host = walk.failedAt?.host ?? result.host ?? claim.entry.url.host
     defer { if let original = result.rendered { context.renderings.leave(original) } }
     try await settle(result)
     context.leases.remove([claim.lease] + walk.targets)
@@ -114,7 +117,7 @@ struct ItemRun {
       switch error {
       case .stop(let stop): throw stop
       case .notAnImage(let failure):
-        return notAnImage(failure, bytes, walk)
+        return notAnImage(failure.naming(bytes.entry.url), bytes, walk)
       }
     }
     board.add(variantsMade: rendered.madeCount)
@@ -177,7 +180,7 @@ struct ItemRun {
   ) -> Outcome {
     if failure != nil { return .failed }
     switch arrival {
-    case .received: return .fetched
+    case .received, .shared: return .fetched
     case .confirmed: return .revalidated
     case .fresh: return rendered.new.isEmpty ? .fresh : .rebuilt
     }
@@ -216,7 +219,7 @@ struct ItemRun {
     guard case .committed(let links, let counted, let stored) = reply else { return }
     board.add(bytesStored: stored)
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
-      board.settled(item, settled)
+      board.settled(item, settled, host: result.host ?? claim.entry.url.host)
     }
     if result.keepsStale { board.addStaleKept(counted.count) }
     board.noteRefused(try await worker.publish(links))

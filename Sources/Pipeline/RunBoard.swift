@@ -120,11 +120,12 @@ package final class RunBoard: Sendable {
     }
   }
 
-  func settled(_ item: ClaimedItem, _ settlement: ItemSettlement) {
+  /// - Parameter host: of the URL that failed, where it did.
+  func settled(_ item: ClaimedItem, _ settlement: ItemSettlement, host: String) {
     state.withLock {
       $0.snapshot.outcomes[settlement.outcome, default: 0] += 1
       if let failure = settlement.failure {
-        $0.snapshot.errors.count(failure, of: item.id.text)
+        $0.snapshot.errors.count(failure, of: item.id.text, host: host)
       }
     }
     if settlement.outcome == .failed, let failure = settlement.failure {
@@ -183,12 +184,16 @@ package final class RunBoard: Sendable {
 }
 
 extension [String: RunSummary.ErrorCount] {
-  fileprivate mutating func count(_ failure: FailureRecord, of item: String, times: Int = 1) {
-    self[
-      failure.code,
-      default: RunSummary.ErrorCount(
+  fileprivate mutating func count(
+    _ failure: FailureRecord, of item: String, host: String? = nil, times: Int = 1
+  ) {
+    var error =
+      self[failure.code]
+      ?? RunSummary.ErrorCount(
         count: 0, exampleItem: item, exampleMessage: failure.message, hint: failure.hint)
-    ].count += times
+    error.count += times
+    if let host { error.hosts.add(host, times: times) }
+    self[failure.code] = error
   }
 }
 
