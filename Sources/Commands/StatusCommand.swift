@@ -20,8 +20,9 @@ struct StatusCommand {
 
   func execute() async throws -> ExitCode {
     let ledger = try await site.ledgerToRead()
+    let now = Timestamp(milliseconds: WallClock.system.milliseconds())
     var status =
-      try await ledger?.status(at: Timestamp(milliseconds: WallClock.system.milliseconds()))
+      try await ledger?.status(at: now)
       ?? LedgerStatus(
         jobs: [], objectCount: 0, objectBytes: 0, queuePending: 0, queueLeased: 0, queueDead: 0,
         nextExpiry: nil)
@@ -32,7 +33,7 @@ struct StatusCommand {
         throw site.noJob(job)
       }
     }
-    let report = StatusReport(status, root: site.layout.root)
+    let report = StatusReport(status, root: site.layout.root, at: now)
     console.print(parsed.has("--json") ? [report.json] : report.lines)
     return .well
   }

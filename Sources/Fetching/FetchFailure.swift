@@ -16,6 +16,8 @@ package struct FetchFailure: WorkerFailure, Hashable {
   package var isCancellation: Bool { code == Self.cancelledCode }
 
   private static let cancelledCode = "cancelled"
+  /// Of what was not asked, since its host is left alone.
+  package static let postponedCode = "postponed"
 
   /// What the last attempt saw before it failed.
   package struct Seen: Sendable, Hashable {
@@ -178,7 +180,7 @@ extension FetchFailure {
       reason.map { "\(url.host) could not be reached (\($0)) and is left alone until" }
       ?? "\(url.host) wants no requests before"
     var failure = FetchFailure(
-      "postponed", "\(url) was not asked: \(words) \(until)",
+      postponedCode, "\(url) was not asked: \(words) \(until)",
       hint: reason == nil
         ? "nothing to do: the item is due again at that time"
         : "the host may be down or unreachable from here; the item is due again at that time",

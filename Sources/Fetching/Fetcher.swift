@@ -148,7 +148,7 @@ package final class Fetcher: Sendable {
       return .over(.success(response))
     }
     let now = Timestamp(milliseconds: clock.milliseconds())
-    guard let time = retryAfter(response.fields, now: now), time > now else {
+    guard let time = RetryTable.retryAfter(response.fields, now: now), time > now else {
       return isLast ? .over(.success(response)) : .againAfterBackoff(.success(response))
     }
     gates.hold(host, until: sleeper.now + (time - now))

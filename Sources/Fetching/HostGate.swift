@@ -45,9 +45,15 @@ struct HostGate {
   private var newest: UInt64 = 0
   /// When there was trouble last.
   var troubledAt: Duration?
+  /// When the end of an exchange, here or elsewhere, last changed `limit` or `breaker`.
+  var changedAt: Duration?
 
   /// A host without a transfer for this long after its last trouble is forgotten.
   static let memory: Duration = .hours(2)
+  /// And one that has come out of it for this long: so that others hear of it.
+  static let memoryOfRecovery: Duration = .seconds(60)
+  /// No server holds us for longer, whatever it says.
+  static let longestHold: Duration = .days(1)
 
   enum FirstLook {
     case start, postpone, wait
@@ -86,6 +92,8 @@ struct HostGate {
   }
 
   private mutating func take(_ sign: HostSign, of ticket: Ticket, at now: Duration) {
+    let before = (limit.value, breaker.failuresInARow)
+    defer { if before != (limit.value, breaker.failuresInARow) { changedAt = now } }
     switch sign {
     case .well:
       limit.succeeded(atMost: ticket.parallel)
@@ -108,7 +116,7 @@ struct HostGate {
 
   /// No start before that time (Retry-After). An earlier hold does not shorten a later one.
   mutating func hold(until time: Duration, at now: Duration) -> Outcome {
-    heldUntil = max(heldUntil, time)
+    heldUntil = max(heldUntil, min(time, now + Self.longestHold))
     return proceed(at: now)
   }
 
@@ -165,9 +173,11 @@ struct HostGate {
 
   /// Nothing would be lost by forgetting this host.
   func isIdle(at now: Duration) -> Bool {
-    active == 0 && line.isEmpty && heldUntil <= now && nextStart <= now
-      && (limit.value == nil && breaker.failuresInARow == 0
-        || now - (troubledAt ?? now) > Self.memory)
+    guard active == 0, line.isEmpty, heldUntil <= now, nextStart <= now else { return false }
+    if limit.value == nil, breaker.failuresInARow == 0 {
+      return changedAt.map { now - $0 > Self.memoryOfRecovery } ?? true
+    }
+    return now - (troubledAt ?? now) > Self.memory
   }
 }
 

@@ -1,3 +1,4 @@
+import HTTPCaching
 import HTTPTransfer
 import Vocabulary
 
@@ -43,6 +44,11 @@ package enum RetryTable {
     case .blocked, .tooLarge, .encoding: .giveUp
     case .sink(let record): record.disposition
     }
+  }
+
+  /// When the server asks to be asked again, a day from now at most.
+  static func retryAfter(_ fields: HTTPFields, now: Timestamp) -> Timestamp? {
+    HTTPCaching.retryAfter(fields, now: now).map { min($0, now + HostGate.longestHold) }
   }
 
   /// Whether a later run may fare better with this status.

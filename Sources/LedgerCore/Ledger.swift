@@ -64,6 +64,14 @@ package protocol Ledger: Sendable {
   /// Leases due entries, a few of each host in turn. An entry is leased to one worker at a time.
   func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult
 
+  /// Leases an entry that a claim's redirects lead to, so that it is asked for by one claim at a time,
+  /// whichever process and job it is of. The settlement names the lease, and ends it.
+  ///
+  /// - Parameter held: the claim's lease and those of the targets that it has come over.
+  func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease
+
   /// Lengthens leases; those that were lost meanwhile are left out of the result.
   func renew(
     _ leases: [Lease], until: Timestamp
@@ -75,7 +83,7 @@ package protocol Ledger: Sendable {
   /// Gives leases back without a result: their items are due as before.
   func release(_ leases: [Lease]) async throws(LedgerFailure)
 
-  /// Writes one claim's results if its lease still holds: nobody else has claimed the entry since. An
+  /// Writes one claim's results if its leases still hold: nobody else has claimed the entries since. An
   /// item that was changed after the claim stays due instead.
   func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult
 
@@ -88,6 +96,27 @@ package protocol Ledger: Sendable {
   /// Links that are not confirmed, oldest first: those that a dead worker left undone, and those that
   /// a live one is about to make.
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask]
+
+  // MARK: Hosts in trouble
+
+  /// Writes down what a process has learnt of hosts, put together with what others have
+  /// (`HostStanding.merged`).
+  func note(_ standings: [String: HostStanding], at now: Timestamp) async throws(LedgerFailure)
+
+  /// What was written down since an earlier look, that a host is well again included.
+  ///
+  /// - Parameter revision: as the last look gave it; 0 for all that is known.
+  /// - Returns: at most a thousand hosts, and where to go on; the same revision: there is no more.
+  func standings(
+    after revision: Int64
+  ) async throws(LedgerFailure) -> (hosts: [String: HostStanding], revision: Int64)
+
+  /// Lets one run try whether a host is back, until its standing changes or that time.
+  ///
+  /// - Returns: nil, or until when another run is trying.
+  func beginProbe(
+    of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> Timestamp?
 
   // MARK: Objects that nothing refers to any more
 
@@ -236,18 +265,23 @@ package struct LedgerStatus: Sendable, Hashable {
     }
   }
 
-  /// A host of which entries fail now.
+  /// A host of which entries fail now, or that is left alone.
   package struct Host: Sendable, Hashable {
     package var host: String
-    /// When the first of them is tried again.
+    /// When it is asked again: the first of its failed entries, and not while it is left alone.
     package var coolingUntil: Timestamp
     /// How many of its entries fail.
     package var failures: Int
+    /// What was learnt of it as a whole.
+    package var standing: HostStanding
 
-    package init(host: String, coolingUntil: Timestamp, failures: Int) {
+    package init(
+      host: String, coolingUntil: Timestamp, failures: Int, standing: HostStanding = HostStanding()
+    ) {
       self.host = host
       self.coolingUntil = coolingUntil
       self.failures = failures
+      self.standing = standing
     }
   }
 

@@ -204,6 +204,8 @@ package struct Settlement: Sendable {
   package var job: JobNumber
   package var run: RunNumber
   package var lease: Lease
+  /// Of the redirects' targets that were asked for it.
+  package var targets: [Lease]
   /// What happened to the entries: the claimed one and the redirect hops behind it.
   package var entries: [EntryChange]
   /// Variants that were made or found impossible.
@@ -214,13 +216,15 @@ package struct Settlement: Sendable {
   package var at: Timestamp
 
   package init(
-    job: JobNumber, run: RunNumber, lease: Lease, entries: [EntryChange] = [],
-    variants: [VariantRecord] = [], objects: [ObjectRecord] = [], items: [ItemSettlement],
+    job: JobNumber, run: RunNumber, lease: Lease, targets: [Lease] = [],
+    entries: [EntryChange] = [], variants: [VariantRecord] = [], objects: [ObjectRecord] = [],
+    items: [ItemSettlement],
     at: Timestamp
   ) {
     self.job = job
     self.run = run
     self.lease = lease
+    self.targets = targets
     self.entries = entries
     self.variants = variants
     self.objects = objects
@@ -306,9 +310,20 @@ package struct LinkTask: Sendable, Hashable {
 
 package enum SettlementResult: Sendable {
   /// It is committed; these links are to be made or removed now, then confirmed. Items that left the
-  /// manifest or changed there after the claim were passed over: those that count are named.
-  case committed([LinkTask], items: Set<ItemNumber>)
-  /// The lease had passed to another worker, or an object that the settlement refers to was removed
+  /// manifest or changed there after the claim were passed over: those that count are named. `stored`
+  /// are the bytes of the objects that the ledger had not known.
+  case committed([LinkTask], items: Set<ItemNumber>, stored: Int)
+  /// A lease had passed to another worker, or an object that the settlement refers to was removed
   /// meanwhile: nothing was written, and the items are claimed again.
   case leaseLost
+}
+
+/// What comes of asking for an entry that a claim's redirects lead to.
+package enum TargetLease: Sendable, Hashable {
+  case granted(Lease)
+  /// Another claim has it: it settles it, or its lease ends.
+  case held(until: Timestamp)
+  /// Whoever has it waits, by whatever way, for an entry of this claim: they are links of one ring of
+  /// redirects. Nobody is to wait there.
+  case wouldDeadlock
 }

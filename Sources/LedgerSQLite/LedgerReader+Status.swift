@@ -44,19 +44,48 @@ struct StatusReading {
       }
     }
     status.queuePending -= try leasedAndDue()
-    status.hosts = Self.worst(of: status.hosts)
+    status.hosts = Self.worst(of: try withStandings(status.hosts))
     return status
   }
 
-  /// A host that several jobs name stands once.
   private static func worst(of hosts: [LedgerStatus.Host]) -> [LedgerStatus.Host] {
-    let merged = Dictionary(hosts.map { ($0.host, $0) }) { a, b in
+    let ranked = hosts.sorted { ($1.failures, $0.host) < ($0.failures, $1.host) }
+    return Array(ranked.prefix(hostsShown))
+  }
+
+  static let hostsLeftAloneQuery: StaticString = """
+    SELECT * FROM host_standings
+    WHERE held_until > ?1 OR broken_until IS NOT NULL ORDER BY revision DESC LIMIT ?2
+    """
+
+  /// A host that several jobs name stands once. Those that are left alone join them.
+  private func withStandings(
+    _ failing: [LedgerStatus.Host]
+  ) throws(LedgerFailure) -> [LedgerStatus.Host] {
+    var hosts = Dictionary(failing.map { ($0.host, $0) }) { a, b in
       .init(
         host: a.host, coolingUntil: min(a.coolingUntil, b.coolingUntil),
         failures: a.failures + b.failures)
     }
-    let ranked = merged.values.sorted { ($1.failures, $0.host) < ($0.failures, $1.host) }
-    return Array(ranked.prefix(hostsShown))
+    let leftAlone = try connection.all(
+      Self.hostsLeftAloneQuery, .time(now), .int(Self.hostsShown)
+    ) { (host: $0.text(1), standing: $0.standing()) }
+    for (host, _) in leftAlone where hosts[host] == nil {
+      hosts[host] = .init(host: host, coolingUntil: .distantPast, failures: 0)
+    }
+    for host in hosts.keys { try add(standing: host, to: &hosts[host]!) }
+    return Array(hosts.values)
+  }
+
+  private func add(standing name: String, to host: inout LedgerStatus.Host) throws(LedgerFailure) {
+    let standing = try connection.first(
+      "SELECT * FROM host_standings WHERE host = ?", .text(name)
+    ) { $0.standing() }
+    guard let standing else { return }
+    host.standing = standing
+    for case let pause? in [standing.heldUntil, standing.brokenUntil] {
+      host.coolingUntil = max(host.coolingUntil, pause)
+    }
   }
 
   static let hostsInTroubleQuery: StaticString = """

@@ -131,6 +131,12 @@ extension LedgerSQLite {
 
   package func nextDue() async throws(LedgerFailure) -> [DueJob] { try await reader.nextDue() }
 
+  package func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease {
+    try await writing().lease(target, for: held, run: run, until: until, at: now)
+  }
+
   package func renew(
     _ leases: [Lease], until: Timestamp
   ) async throws(LedgerFailure) -> [Lease] {
@@ -158,6 +164,28 @@ extension LedgerSQLite {
 
   package func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
     try await reader.pendingLinks(limit: limit)
+  }
+}
+
+// MARK: Hosts in trouble
+
+extension LedgerSQLite {
+  package func note(
+    _ standings: [String: HostStanding], at now: Timestamp
+  ) async throws(LedgerFailure) {
+    try await writing().note(standings, at: now)
+  }
+
+  package func standings(
+    after revision: Int64
+  ) async throws(LedgerFailure) -> (hosts: [String: HostStanding], revision: Int64) {
+    try await reader.standings(after: revision)
+  }
+
+  package func beginProbe(
+    of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> Timestamp? {
+    try await writing().beginProbe(of: host, by: run, until: until, at: now)
   }
 }
 

@@ -191,6 +191,14 @@ extension LedgerWriter {
     return cursor
   }
 
+  func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease {
+    try await together { transaction throws(LedgerFailure) in
+      try transaction.lease(target, for: held, run: run, until: until, at: now)
+    }
+  }
+
   func renew(_ leases: [Lease], until expires: Timestamp) async throws(LedgerFailure) -> [Lease] {
     let renewed = try await together { transaction throws(LedgerFailure) in
       try transaction.renew(leases, until: expires)

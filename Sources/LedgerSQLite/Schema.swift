@@ -8,7 +8,8 @@ enum Schema {
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
   static let migrations: [String] = [
-    initial, countedObjects, placeholders, cappedVariants, housekeeping,
+    initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
+    housekeeping,
   ]
 
   static var version: Int { migrations.count }
@@ -302,6 +303,33 @@ enum Schema {
   private static let cappedVariants = """
     -- Whether its original had fewer pixels than `cover` was to make.
     ALTER TABLE variants ADD COLUMN capped INTEGER NOT NULL DEFAULT 0 CHECK (capped IN (0, 1));
+    """
+
+  private static let hostStandings = """
+    -- What was learnt of hosts in trouble; one that is well again stays for a moment, so that others
+    -- hear of it.
+    CREATE TABLE host_standings (
+      -- Grows with each change, so that others read only what is new.
+      revision INTEGER PRIMARY KEY AUTOINCREMENT,
+      host TEXT NOT NULL UNIQUE,
+      -- When an exchange last told of its limit or its failures.
+      changed_at INTEGER NOT NULL,
+      -- Transfers at a time; NULL: as many as the job allows.
+      parallel INTEGER CHECK (parallel >= 1),
+      held_until INTEGER,
+      -- In a row, to reach it.
+      failures INTEGER NOT NULL CHECK (failures >= 0),
+      reason TEXT NOT NULL,
+      broken_until INTEGER,
+      -- The run that tries whether it is back, and until when that is its alone.
+      prober INTEGER,
+      probing_until INTEGER
+    ) STRICT;
+    """
+
+  private static let waitingLeases = """
+    -- The redirect's target that the lease's claim waits for, since another has it.
+    ALTER TABLE leases ADD COLUMN waits_for BLOB CHECK (length(waits_for) = 16);
     """
 }
 

@@ -30,7 +30,7 @@ extension Transaction {
   {
     let token = try nextToken()
     try connection.run(
-      "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)", .key(entry), .int(token),
+      "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, NULL)", .key(entry), .int(token),
       .text(owner), .int(run), .time(expires))
     return Lease(entry: entry, token: token, expires: expires)
   }

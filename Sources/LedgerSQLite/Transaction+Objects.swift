@@ -6,14 +6,16 @@ import Vocabulary
 // with the settlement, or the settlement is refused.
 
 extension Transaction {
-  func keep(_ object: ObjectRecord) throws(LedgerFailure) {
+  /// - Returns: whether it was new.
+  func keep(_ object: ObjectRecord) throws(LedgerFailure) -> Bool {
     let inserted = try connection.run(
       "INSERT INTO objects (digest, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING",
       .digest(object.digest), .int(object.bytes))
-    guard inserted == 1 else { return }
+    guard inserted == 1 else { return false }
     tally.objects += 1
     tally.objectBytes += Int64(object.bytes)
     try connection.run("DELETE FROM removals WHERE digest = ?", .digest(object.digest))
+    return true
   }
 
   /// Whether every object that a settlement refers to comes with it or is known. One that was purged

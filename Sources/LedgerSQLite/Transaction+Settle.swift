@@ -3,15 +3,22 @@ import LedgerCore
 import Vocabulary
 
 extension Transaction {
-  /// Writes one claim's results if its lease still holds.
+  /// Writes one claim's results if its leases still hold; they end with it.
   func settle(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
-    guard try holds(settlement.lease) else { return .leaseLost }
-    guard try objectsStand(for: settlement) else {
-      try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
-      return .leaseLost
+    let leases = [settlement.lease] + settlement.targets
+    var held = 0
+    for lease in leases where try holds(lease) {
+      held += 1
+      try connection.run("DELETE FROM leases WHERE entry = ?", .key(lease.entry))
     }
+    guard held == leases.count, try objectsStand(for: settlement) else { return .leaseLost }
+    return try write(settlement)
+  }
+
+  private func write(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
     var links = LinkChanges()
-    for object in settlement.objects { try keep(object) }
+    var stored = 0
+    for object in settlement.objects where try keep(object) { stored += object.bytes }
     for variant in settlement.variants { try keep(variant) }
     let purged = try originals(purgedBy: settlement.entries)
     let changes = try write(settlement.entries)
@@ -21,8 +28,7 @@ extension Transaction {
       settled.insert(item.item)
     }
     for original in purged { try letGo(original) }
-    try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
-    return .committed(links.tasks, items: settled)
+    return .committed(links.tasks, items: settled, stored: stored)
   }
 
   private func keep(_ variant: VariantRecord) throws(LedgerFailure) {

@@ -14,6 +14,8 @@ struct WalkResult: Sendable {
     enum Arrival: Sendable {
       /// Every hop and the entry are within their lifetimes: no request was made.
       case fresh
+      /// New bytes, which an earlier claim of this run has stored.
+      case shared
       /// The server confirmed the stored copy: 304, or 200 with the same bytes.
       case confirmed
       /// New bytes, in a temporary file until they are committed.
@@ -49,8 +51,14 @@ struct WalkResult: Sendable {
   }
 
   var end: End
+  /// The URL at fault where it failed.
+  var failedAt: ItemURL?
   /// The entries that changed on the way, the one of `Bytes` left out.
   var changes: [EntryChange] = []
+  /// Of the redirects' targets that were asked for: the settlement ends them.
+  var targets: [Lease] = []
+  /// Targets that are asked for without a lease: the chain has come round to who waits for it.
+  var unreserved: Set<EntryKey> = []
   /// When the first of the chain's responses turns stale: when the item is to be looked at again.
   var freshUntil: Timestamp = .distantFuture
   var traffic = Traffic()
@@ -61,19 +69,23 @@ struct WalkResult: Sendable {
 /// Each hop of a redirect chain is an entry with a lifetime of its own. A stale hop is asked even if
 /// the target is fresh; if it leads there again, the target is not asked.
 struct ChainWalk {
-  let worker: Worker
-  let settings: JobSettings
-  let options: RunOptions
-  let item: ItemURL
+  let context: RunContext
+  let claim: Claim
+
+  var worker: Worker { context.worker }
+  private var settings: JobSettings { context.settings }
+  var item: ItemURL { claim.entry.url }
 
   var judge: EntryJudge {
     EntryJudge(
-      settings: settings, options: options, itemOrigin: item.origin,
-      spread: options.refreshesAhead ? RefreshSpread(EntryKey(item)) : nil)
+      settings: settings, options: context.options, itemOrigin: item.origin,
+      runStarted: context.started,
+      spread: context.options.refreshesAhead ? RefreshSpread(claim.entry.key) : nil)
   }
 
-  func walk(from first: Entry) async throws(RunStop) -> WalkResult {
+  func walk() async throws(RunStop) -> WalkResult {
     var result = WalkResult(end: .notStored)
+    let first = claim.entry
     var entry = first
     var deadline = worker.sleeper.now + settings.network(forHost: first.url.host).timeout
     var seen: Set<EntryKey> = []
@@ -106,22 +118,50 @@ struct ChainWalk {
   }
 
   private func step(
-    _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
+    _ known: Entry, deadline: inout Duration, into result: inout WalkResult
+  ) async throws(RunStop) -> Step {
+    var entry = known
+    while true {
+      let verdict = judge.verdict(on: entry, hasCopy: hasCopy(entry), at: worker.now)
+      guard verdict.asks, !holds(entry.key, result) else {
+        return try await follow(verdict, on: entry, deadline: &deadline, into: &result)
+      }
+      entry = try await reserve(entry, deadline: &deadline, into: &result)
+    }
+  }
+
+  private func holds(_ key: EntryKey, _ result: WalkResult) -> Bool {
+    key == claim.lease.entry || result.unreserved.contains(key)
+      || result.targets.contains { $0.entry == key }
+  }
+
+  private func follow(
+    _ verdict: EntryVerdict, on entry: Entry, deadline: inout Duration,
+    into result: inout WalkResult
   ) async throws(RunStop) -> Step {
     let now = worker.now
-    switch judge.verdict(on: entry, hasCopy: hasCopy(entry), at: now) {
+    switch verdict {
     case .fresh(let until):
       result.freshUntil = min(result.freshUntil, until)
       if let target = entry.redirectTarget { return .redirect(target) }
       // What has a copy and no target has an original.
       return .end(
         .bytes(
-          .init(entry: entry, original: entry.original!, arrival: .fresh, previous: entry)))
+          .init(
+            entry: entry, original: entry.original!, arrival: judge.arrival(of: entry, at: now),
+            previous: entry)))
     case .cooling(let failure, let until):
       return .end(
         .cooling(
           failure.failure, until: until,
           judge.withdrawal(after: failure, of: entry, at: now)))
+    case .failed(let failure, let until):
+      result.failedAt = entry.url
+      return .end(
+        .failed(
+          failure.failure, nextTry: until, judge.withdrawal(after: failure, of: entry, at: now)))
+    case .notStored:
+      return .end(.notStored)
     case .asks(_, let conditions):
       return try await ask(entry, with: conditions, deadline: &deadline, into: &result)
     }
@@ -141,6 +181,7 @@ struct ChainWalk {
       } catch {
         result.traffic += Traffic(error)
         if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
+        if error.code == FetchFailure.postponedCode { context.hosts.refreshPauses() }
         return .end(
           failedEnd(FailureRecord(error), status: nil, head: nil, of: entry, into: &result))
       }
@@ -188,23 +229,25 @@ struct ChainWalk {
       fields: reply.requestFields)
     switch reply.status {
     case 304:
-      guard let stored = entry.response else { return failed(.unaskedNotModified, head) }
+      guard let stored = entry.response else {
+        return failed(.unaskedNotModified(entry.url), head)
+      }
       switch applying304(head, to: stored, request: request) {
       case .updated(let response):
         return keep(response, of: entry, into: &result)
       case .mismatchedValidator:
         return .asksAgainWithoutConditions
       case .unconditional:
-        return failed(.unaskedNotModified, head)
+        return failed(.unaskedNotModified(entry.url), head)
       }
     case _ where isRedirect(status: reply.status):
       return redirect(reply, head: head, request: request, of: entry, into: &result)
     case 200..<300 where reply.body != nil:
       return represent(reply, head: head, request: request, of: entry, into: &result)
     case 200..<300:
-      return failed(.emptyBody, head)
+      return failed(.emptyBody(entry.url), head)
     default:
-      return failed(.httpStatus(reply.status), head)
+      return failed(FailureRecord(reply.statusFailure(of: entry.url)), head)
     }
 
     func failed(_ failure: FailureRecord, _ head: ResponseHead) -> Judgement {
@@ -247,7 +290,8 @@ struct ChainWalk {
       return .step(
         .end(
           failedEnd(
-            .noLocation(reply.status), status: reply.status, head: head, of: entry, into: &result)))
+            .noLocation(reply.status, at: entry.url), status: reply.status, head: head, of: entry,
+            into: &result)))
     }
     let target: ItemURL
     do {
@@ -256,7 +300,8 @@ struct ChainWalk {
       return .step(
         .end(
           failedEnd(
-            .badLocation(error, status: reply.status), status: reply.status, head: head, of: entry,
+            .badLocation(error, status: reply.status, at: entry.url), status: reply.status,
+            head: head, of: entry,
             into: &result)))
     }
     let cache = settings.cache(forHost: entry.url.host)
@@ -288,7 +333,9 @@ struct ChainWalk {
     let cache = settings.cache(forHost: entry.url.host)
     guard let body = reply.body, body.bytes > 0, let sink = body.sink as? FileSink else {
       return .step(
-        .end(failedEnd(.emptyBody, status: reply.status, head: head, of: entry, into: &result)))
+        .end(
+          failedEnd(
+            .emptyBody(entry.url), status: reply.status, head: head, of: entry, into: &result)))
     }
     if case .forbidden(let reason) = storability(of: head, request: request, settings: cache) {
       sink.file.discard()
@@ -296,7 +343,8 @@ struct ChainWalk {
         return .step(
           .end(
             failedEnd(
-              .httpStatus(reply.status), status: reply.status, head: head, of: entry, into: &result)
+              FailureRecord(reply.statusFailure(of: entry.url)), status: reply.status, head: head,
+              of: entry, into: &result)
           ))
       }
       return .step(
@@ -330,10 +378,24 @@ struct ChainWalk {
 
   // MARK: Failing
 
-  /// The chain as a whole is at fault, none of its entries: each keeps what its server said.
+  /// The chain as a whole is at fault. That is noted at its first entry; the others keep what their
+  /// servers said.
   private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
-    let nextTry = worker.now + settings.cache(forHost: item.host).negativeTTL
-    result.end = .failed(failure, nextTry: nextTry, .nothing)
+    let (first, now) = (claim.entry, worker.now)
+    result.failedAt = first.url
+    if result.traffic.requests == 0, let before = first.failure,
+      judge.isCooling(before, of: first.url, at: now)
+    {
+      result.end = .cooling(
+        before.failure, until: judge.nextTry(before, of: first.url),
+        judge.withdrawal(after: before, of: first, at: now))
+      return result
+    }
+    let noted = settings.cache(forHost: item.host)
+      .failure(failure, status: nil, head: nil, after: first.failure, at: now)
+    result.note(noted, at: first)
+    result.end = .failed(
+      failure, nextTry: noted.nextTry, judge.withdrawal(after: noted, of: first, at: now))
     return result
   }
 
@@ -342,6 +404,7 @@ struct ChainWalk {
     _ failure: FailureRecord, status: Int?, head: ResponseHead?, of entry: Entry,
     into result: inout WalkResult
   ) -> WalkResult.End {
+    result.failedAt = entry.url
     let entryFailure = settings.cache(forHost: entry.url.host)
       .failure(failure, status: status, head: head, after: entry.failure, at: worker.now)
     let word = status.map {
@@ -380,6 +443,35 @@ struct ChainWalk {
   }
 }
 
+extension WalkResult {
+  /// Notes a failure at an entry, whatever else has become of it on the way.
+  fileprivate mutating func note(_ failure: EntryFailure, at entry: Entry) {
+    for i in changes.indices.reversed() where changes[i].entry.key == entry.key {
+      changes[i].entry.failure = failure
+      return
+    }
+    var entry = entry
+    entry.failure = failure
+    changes.append(.stored(entry))
+  }
+}
+
+extension EntryChange {
+  fileprivate var entry: Entry {
+    get {
+      switch self {
+      case .stored(let entry), .purged(let entry): entry
+      }
+    }
+    set {
+      switch self {
+      case .stored: self = .stored(newValue)
+      case .purged: self = .purged(newValue)
+      }
+    }
+  }
+}
+
 extension CacheSettings {
   /// The entry's new failure: how many in a row it makes, and when to try again.
   func failure(
@@ -387,7 +479,7 @@ extension CacheSettings {
     at now: Timestamp
   ) -> EntryFailure {
     // Nobody was asked for what was postponed: it makes no row of failures longer.
-    let wasAsked = failure.code != "postponed"
+    let wasAsked = failure.code != FetchFailure.postponedCode
     let count = max(1, (before?.count ?? 0) + (wasAsked ? 1 : 0))
     let decision =
       head.map { negativeFreshness(of: $0, settings: self, failuresInARow: count, now: now) }

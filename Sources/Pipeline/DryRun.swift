@@ -71,7 +71,7 @@ package struct DryRun: Sendable {
         guard let entry = next else { return .fetch }
         switch judge.verdict(on: entry, at: now) {
         case .fresh: break
-        case .cooling: return .cooling
+        case .cooling, .failed, .notStored: return .cooling
         case .asks(_, let conditions): return conditions.lines.isEmpty ? .fetch : .revalidate
         }
         if let target = entry.redirectTarget {

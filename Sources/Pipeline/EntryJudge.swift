@@ -9,6 +9,10 @@ package enum EntryVerdict: Sendable, Hashable {
   case fresh(until: Timestamp)
   /// It failed recently: no request.
   case cooling(EntryFailure, until: Timestamp)
+  /// It failed in this run: no other request.
+  case failed(EntryFailure, until: Timestamp)
+  /// Its server has forbidden to store it in this run: no other request.
+  case notStored
   /// A request, with these conditions.
   case asks(Reason, conditions: HTTPFields)
 
@@ -28,6 +32,8 @@ struct EntryJudge: Sendable {
   let options: RunOptions
   /// Credentials go to the item's own origin only.
   let itemOrigin: ItemURL.Origin
+  /// Of the run that judges; nil where none does.
+  var runStarted: Timestamp?
   /// Nil: an entry is fresh until it expires.
   var spread: RefreshSpread?
 
@@ -38,11 +44,42 @@ struct EntryJudge: Sendable {
     guard let reason else {
       return .fresh(until: freshness(of: entry)?.freshUntil ?? now)
     }
+    if let answer = answerInThisRun(of: entry, hasCopy: hasCopy, reason, at: now) { return answer }
     if let failure = entry.failure, isCooling(failure, of: entry.url, at: now) {
       return .cooling(failure, until: nextTry(failure, of: entry.url))
     }
     let conditions = hasCopy ? entry.response.map { validators(of: $0) } : nil
     return .asks(reason, conditions: conditions ?? HTTPFields())
+  }
+
+  /// What the server has said since this run began stands for the whole of it: many items may lead to
+  /// one entry, which is asked for once. What might say something else to this item is asked again.
+  private func answerInThisRun(
+    of entry: Entry, hasCopy: Bool, _ reason: EntryVerdict.Reason, at now: Timestamp
+  ) -> EntryVerdict? {
+    if let failure = entry.failure {
+      let wasAsked = failure.failure.code != FetchFailure.postponedCode
+      guard wasAsked, isOfThisRun(failure.at, at: now) else { return nil }
+      return .failed(failure, until: nextTry(failure, of: entry.url))
+    }
+    guard isOfThisRun(entry.validatedAt, at: now) else { return nil }
+    switch reason {
+    case .forced, .stale(.expired), .stale(.expiresSoon):
+      return .fresh(until: freshness(of: entry)?.freshUntil ?? now)
+    case .nothingStored: return entry.lastAnswer == .notStored ? .notStored : nil
+    case .copyMissing, .stale: return nil
+    }
+  }
+
+  private func isOfThisRun(_ time: Timestamp?, at now: Timestamp) -> Bool {
+    guard let runStarted, let time else { return false }
+    return time > runStarted && time <= now
+  }
+
+  /// How the bytes of a fresh entry have come: by an earlier claim of this run, or in another run.
+  func arrival(of entry: Entry, at now: Timestamp) -> WalkResult.Bytes.Arrival {
+    guard entry.failure == nil, isOfThisRun(entry.validatedAt, at: now) else { return .fresh }
+    return entry.lastAnswer == .newBytes ? .shared : .confirmed
   }
 
   /// As far as the ledger knows; the file itself is not looked for.
@@ -87,7 +124,7 @@ struct EntryJudge: Sendable {
 
   // MARK: Failures
 
-  private func isCooling(_ failure: EntryFailure, of url: ItemURL, at now: Timestamp) -> Bool {
+  func isCooling(_ failure: EntryFailure, of url: ItemURL, at now: Timestamp) -> Bool {
     guard !options.force, now < nextTry(failure, of: url) else { return false }
     return !options.retryFailed || failure.isServersWord
   }

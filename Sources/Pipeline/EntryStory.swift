@@ -53,7 +53,9 @@ package struct EntryStory: Sendable {
       case .fresh(let until):
         if let target = hop.entry.redirectTarget { return .downloadTarget(target) }
         return .nothing(until: min(until, freshUntil ?? until))
-      case .cooling(let failure, let until): return .wait(hop, failure, until: until)
+      case .cooling(let failure, let until), .failed(let failure, let until):
+        return .wait(hop, failure, until: until)
+      case .notStored: return .download  // said within a run only
       case .asks(let reason, let conditions): return .ask(hop, reason, conditions)
       }
     }
@@ -107,4 +109,5 @@ package struct EntryStory: Sendable {
 
 extension EntryVerdict {
   var isFresh: Bool { if case .fresh = self { true } else { false } }
+  var asks: Bool { if case .asks = self { true } else { false } }
 }

@@ -1,48 +1,31 @@
 import Vocabulary
 
+// Answers that came whole and are of no use. What a status means stands in
+// `FetchedResponse.statusFailure`.
+
 extension FailureRecord {
-  /// A complete response that is no success.
-  static func httpStatus(_ status: Int) -> FailureRecord {
-    let (message, hint): (String, String) =
-      switch status {
-      case 404: ("the server has no such file (404)", "correct the URL, or drop the item")
-      case 410: ("the server says that the file is gone for good (410)", "drop the item")
-      case 401, 403:
-        (
-          "the server refuses access (\(status))",
-          "give credentials in network.headers, or ask the site's owner"
-        )
-      case 429:
-        (
-          "the server asks for fewer requests (429)",
-          "lower network.perHost or set network.ratePerHost for this host"
-        )
-      case 500...599:
-        ("the server failed (\(status))", "nothing to do: it is tried again at its time")
-      default: ("the server answered with status \(status)", "open the URL in a browser")
-      }
-    return FailureRecord(
-      code: "http-\(status)", message: message, hint: hint, disposition: .retry(notBefore: nil))
+  static func unaskedNotModified(_ url: ItemURL) -> FailureRecord {
+    FailureRecord(
+      code: "protocol", message: "\(url) answered 304 to a request without conditions",
+      hint: "this is a fault of the server's: tell its owner", disposition: .retry(notBefore: nil))
   }
 
-  static let unaskedNotModified = FailureRecord(
-    code: "protocol", message: "the server answered 304 to a request without conditions",
-    hint: "this is a fault of the server's: tell its owner", disposition: .retry(notBefore: nil))
-
-  static let emptyBody = FailureRecord(
-    code: "not-an-image", message: "the server sent an empty body",
-    hint: "open the URL in a browser", disposition: .retry(notBefore: nil))
-
-  static func noLocation(_ status: Int) -> FailureRecord {
+  static func emptyBody(_ url: ItemURL) -> FailureRecord {
     FailureRecord(
-      code: "bad-redirect", message: "a redirect (\(status)) that names no Location",
+      code: "not-an-image", message: "\(url) sent an empty body",
       hint: "open the URL in a browser", disposition: .retry(notBefore: nil))
   }
 
-  static func badLocation(_ reason: BadURL, status: Int) -> FailureRecord {
+  static func noLocation(_ status: Int, at url: ItemURL) -> FailureRecord {
+    FailureRecord(
+      code: "bad-redirect", message: "\(url) redirects (\(status)) and names no Location",
+      hint: "open the URL in a browser", disposition: .retry(notBefore: nil))
+  }
+
+  static func badLocation(_ reason: BadURL, status: Int, at url: ItemURL) -> FailureRecord {
     FailureRecord(
       code: "bad-redirect",
-      message: "a redirect (\(status)) to what cannot be fetched: \(reason.message)",
+      message: "\(url) redirects (\(status)) to what cannot be fetched: \(reason.message)",
       hint: "open the URL in a browser", disposition: .retry(notBefore: nil))
   }
 
@@ -57,5 +40,14 @@ extension FailureRecord {
     FailureRecord(
       code: "too-many-redirects", message: "redirects lead back to \(url)",
       hint: "give the final URL", disposition: .retry(notBefore: nil))
+  }
+}
+
+extension FailureRecord {
+  /// What came from a URL, as a decoder sees it: it knows the bytes only.
+  func naming(_ url: ItemURL) -> FailureRecord {
+    var named = self
+    named.message = "\(url): \(message)"
+    return named
   }
 }

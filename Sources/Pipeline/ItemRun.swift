@@ -9,40 +9,45 @@ import Vocabulary
 /// The steps: walk to the bytes, render what is missing, commit the files, settle in the ledger,
 /// publish. Each takes values and gives values; none calls back into an earlier one.
 struct ItemRun {
-  let worker: Worker
-  let settings: JobSettings
-  let options: RunOptions
-  let job: JobNumber
-  let run: RunNumber
-  let board: RunBoard
+  let context: RunContext
   let claim: Claim
 
-  private var walker: ChainWalk {
-    ChainWalk(worker: worker, settings: settings, options: options, item: claim.entry.url)
-  }
+  private var worker: Worker { context.worker }
+  private var settings: JobSettings { context.settings }
+  private var board: RunBoard { context.board }
+  private var walker: ChainWalk { ChainWalk(context: context, claim: claim) }
 
   /// A settlement with the files that it rests on.
   private struct Result {
     var settlement: Settlement
     /// Nobody removes their objects while they live, which is until the ledger names them.
     var staged: [StagedObject] = []
+    /// The original that others may be waiting to have rendered.
+    var rendered: Digest?
+    /// Of the URL that failed, if one did.
+    var host: String?
     /// The items failed, and their older copy goes on serving.
     var keepsStale = false
   }
 
   func perform() async throws(RunStop) {
-    let walk: WalkResult
-    do {
-      walk = try await walker.walk(from: claim.entry)
-    } catch {
-      board.gotBytes(host: claim.entry.url.host)
-      throw error
-    }
+    let walk = try await walk()
     board.add(walk.traffic)
-    board.gotBytes(host: claim.entry.url.host)
-    let result = try await result(of: walk)
+    var result = try await result(of: walk)
+    result.host = walk.failedAt?.host ?? result.host ?? claim.entry.url.host
+    defer { if let original = result.rendered { context.renderings.leave(original) } }
     try await settle(result)
+    context.leases.remove([claim.lease] + walk.targets)
     withExtendedLifetime(result.staged) {}
+  }
+
+  private func walk() async throws(RunStop) -> WalkResult {
+    let host = claim.entry.url.host
+    defer {
+      context.hosts.claimHasAsked(host)
+      board.gotBytes(host: host)
+    }
+    return try await walker.walk()
   }
 
   // MARK: What the walk means
@@ -75,8 +80,8 @@ struct ItemRun {
     _ walk: WalkResult, items: (ClaimedItem) -> ItemSettlement
   ) -> Settlement {
     Settlement(
-      job: job, run: run, lease: claim.lease, entries: walk.changes,
-      items: claim.items.map(items), at: worker.now)
+      job: context.job, run: context.run, lease: claim.lease, targets: walk.targets,
+      entries: walk.changes, items: claim.items.map(items), at: worker.now)
   }
 
   private func failed(
@@ -105,22 +110,17 @@ struct ItemRun {
     do {
       rendered = try await Rendering(
         worker: worker, limits: settings.limits,
-        retriesFailed: options.force || options.retryFailed
+        retriesFailed: context.options.force || context.options.retryFailed,
+        desk: context.renderings
       ).render(bytes, wanted: wanted)
     } catch {
       switch error {
       case .stop(let stop): throw stop
       case .notAnImage(let failure):
-        return notAnImage(failure, bytes, walk)
+        return notAnImage(failure.naming(bytes.entry.url), bytes, walk)
       }
     }
-    do {
-      try await worker.store.commit(rendered.staged)
-    } catch {
-      throw RunStop(error)
-    }
-    board.addStored(
-      bytes: rendered.staged.reduce(0) { $0 + $1.bytes }, variants: rendered.madeCount)
+    board.add(variantsMade: rendered.madeCount)
     board.add(warnings: rendered.warnings, of: claim.items.first?.id.text ?? "\(claim.entry.url)")
 
     var settlement = settlement(walk) { item in
@@ -133,13 +133,15 @@ struct ItemRun {
     if entry != bytes.previous { settlement.entries.append(.stored(entry)) }
     settlement.variants = rendered.new
     settlement.objects = rendered.staged.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) }
-    return Result(settlement: settlement, staged: rendered.staged)
+    return Result(
+      settlement: settlement, staged: rendered.staged,
+      rendered: rendered.isAtDesk ? rendered.original.digest : nil)
   }
 
   /// When to look again; a worker that runs for months spreads what falls due.
   private func dueAt(freshUntil: Timestamp) -> Timestamp {
     let now = worker.now
-    guard options.refreshesAhead else { return max(freshUntil, now) }
+    guard context.options.refreshesAhead else { return max(freshUntil, now) }
     guard freshUntil > now else { return now + RunOptions.leastRefreshInterval }
     let ahead = RefreshSpread(claim.entry.key).ahead(ofLifetime: freshUntil - now)
     return freshUntil - ahead
@@ -188,7 +190,7 @@ struct ItemRun {
   ) -> Outcome {
     if failure != nil { return .failed }
     switch arrival {
-    case .received: return .fetched
+    case .received, .shared: return .fetched
     case .confirmed: return .revalidated
     case .fresh: return rendered.new.isEmpty ? .fresh : .rebuilt
     }
@@ -224,9 +226,10 @@ struct ItemRun {
     }
     // A lost lease means that these items are claimed again, by another worker or by us: they are
     // counted as that one leaves them.
-    guard case .committed(let links, let counted) = reply else { return }
+    guard case .committed(let links, let counted, let stored) = reply else { return }
+    board.add(bytesStored: stored)
     for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
-      board.settled(item, settled)
+      board.settled(item, settled, host: result.host ?? claim.entry.url.host)
     }
     if result.keepsStale { board.addStaleKept(counted.count) }
     board.noteRefused(try await worker.publish(links))

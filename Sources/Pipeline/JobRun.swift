@@ -153,12 +153,28 @@ package struct JobRun: Sendable {
 
   private func drain(_ job: JobNumber, _ run: RunNumber, horizon: Timestamp) async {
     let keeper = LeaseKeeper(worker: worker, duration: options.leaseDuration)
-    let renewal = Task { await keeper.run() }
+    let hosts = HostWatch(worker: worker, run: run)
+    let context = RunContext(
+      worker: worker, settings: settings, options: options, job: job, run: run, started: horizon,
+      board: board, hosts: hosts, leases: keeper)
+    let background = Task {
+      await withDiscardingTaskGroup { group in
+        group.addTask { await keeper.run() }
+        group.addTask { await hosts.keepLooking() }
+      }
+    }
     await withDiscardingTaskGroup { group in
       var left = options.limit ?? .max
+      do {
+        try await hosts.begin(endsPauses: options.retryFailed || options.force)
+      } catch {
+        board.stop(because: RunStop(error).failure)
+      }
       while !board.isStopping, left > 0 {
         do {
-          guard let result = try await claim(job, run, horizon: horizon, atMost: left) else {
+          guard
+            let result = try await claim(job, run, horizon: horizon, atMost: left, hosts)
+          else {
             await board.changed.wait()
             continue
           }
@@ -167,17 +183,9 @@ package struct JobRun: Sendable {
             break
           }
           left -= result.claims.count
-          start(result.claims, job, run, keeper, &group)
+          start(result.claims, context, &group)
           guard result.claims.isEmpty else { continue }
-          if board.snapshot.inFlight > 0 {
-            await board.changed.wait()
-          } else if result.leasedElsewhere > 0 {
-            try await waitForOthers(until: result.nextLeaseEnd)
-          } else if result.heldBack {
-            try await worker.sleeper.sleep(for: .milliseconds(20))
-          } else {
-            break
-          }
+          guard try await waitForMore(after: result, hosts) else { break }
         } catch {
           board.stop(because: RunStop(error).failure)
         }
@@ -185,8 +193,31 @@ package struct JobRun: Sendable {
       await letFinish()
       if board.isStopping { group.cancelAll() }
     }
-    renewal.cancel()
+    background.cancel()
+    await background.value
     await keeper.releaseAll()
+    try? await hosts.look()  // what is not written down now, the next run has to learn anew
+  }
+
+  /// - Parameter result: of a look that found nothing to claim.
+  /// - Returns: whether there may be more; else the run is drained.
+  private func waitForMore(
+    after result: ClaimResult, _ hosts: HostWatch
+  ) async throws(CancellationError) -> Bool {
+    if board.snapshot.inFlight > 0 {
+      await board.changed.wait()
+    } else if result.leasedElsewhere > 0 {
+      board.waits(for: .leases(result.leasedElsewhere, until: result.nextLeaseEnd))
+      try await waitForOthers(until: result.nextLeaseEnd)
+    } else if hosts.waitsForProbe {
+      board.waits(for: .probe)
+      try await worker.sleeper.sleep(for: .milliseconds(200))
+    } else if result.heldBack {
+      try await worker.sleeper.sleep(for: .milliseconds(20))
+    } else {
+      return false
+    }
+    return true
   }
 
   /// After a signal: what is under way has a while to end; what has not by then is cancelled.
@@ -203,7 +234,7 @@ package struct JobRun: Sendable {
 
   /// - Returns: nil where there is no room for another claim.
   private func claim(
-    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost left: Int
+    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost left: Int, _ hosts: HostWatch
   ) async throws(LedgerFailure) -> ClaimResult? {
     let snapshot = board.snapshot
     let free = min(
@@ -212,10 +243,11 @@ package struct JobRun: Sendable {
     guard free > 0, free >= settings.network.concurrency / 4 || snapshot.fetching == 0 else {
       return nil
     }
-    let room = board.load.reduce(into: [String: Int]()) { room, load in
+    var room = board.load.reduce(into: [String: Int]()) { room, load in
       room[load.key] = max(0, settings.network(forHost: load.key).perHost * 2 - load.value)
     }
-    return try await worker.ledger.claim(
+    room.merge(hosts.room(atMost: free)) { $1 }
+    var result = try await worker.ledger.claim(
       ClaimRequest(
         job: job, run: run,
         due: DueRule(
@@ -223,22 +255,35 @@ package struct JobRun: Sendable {
           takesFailed: options.retryFailed),
         limit: min(free, left), perHost: settings.network.perHost * 2, room: room, now: worker.now,
         leaseDuration: options.leaseDuration))
+    try await giveBackProbes(in: &result, hosts)
+    return result
+  }
+
+  /// Of a host that another run is trying nothing is asked until it knows.
+  private func giveBackProbes(
+    in result: inout ClaimResult, _ hosts: HostWatch
+  ) async throws(LedgerFailure) {
+    var kept: [Claim] = []
+    for claim in result.claims {
+      if try await hosts.mayAsk(claim.entry.url.host) {
+        kept.append(claim)
+      } else {
+        try await worker.ledger.release([claim.lease])
+      }
+    }
+    result.claims = kept
   }
 
   private func start(
-    _ claims: [Claim], _ job: JobNumber, _ run: RunNumber, _ keeper: LeaseKeeper,
-    _ group: inout DiscardingTaskGroup
+    _ claims: [Claim], _ context: RunContext, _ group: inout DiscardingTaskGroup
   ) {
+    if !claims.isEmpty { board.waits(for: nil) }
     for claim in claims {
-      keeper.add(claim.lease)
+      context.leases.add(claim.lease)
       board.started(host: claim.entry.url.host)
       group.addTask {
         do {
-          try await ItemRun(
-            worker: worker, settings: settings, options: options, job: job, run: run, board: board,
-            claim: claim
-          ).perform()
-          keeper.remove(claim.lease)
+          try await ItemRun(context: context, claim: claim).perform()
         } catch {
           // Its lease is given back with the others when all have ended. What a cancelled transfer says
           // is no reason to stop: the stop is its reason.

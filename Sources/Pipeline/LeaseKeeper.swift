@@ -3,24 +3,40 @@ import Synchronization
 import Threading
 import Vocabulary
 
-/// Renews the leases of the claims under way until it is cancelled.
+/// Renews the leases of the claims under way until it is cancelled, and wakes who waits for one.
 final class LeaseKeeper: Sendable {
+  private struct State {
+    var leases: [EntryKey: Lease] = [:]
+    var waiting: [EntryKey: [UInt64: CheckedContinuation<Void, Never>]] = [:]
+    var lastWaiter: UInt64 = 0
+  }
+
   private let worker: Worker
   private let duration: Duration
-  private let leases = Mutex<[EntryKey: Lease]>([:])
+  private let state = Mutex(State())
 
   init(worker: Worker, duration: Duration) {
     self.worker = worker
     self.duration = duration
   }
 
-  func add(_ lease: Lease) { leases.withLock { $0[lease.entry] = lease } }
-  func remove(_ lease: Lease) { leases.withLock { $0[lease.entry] = nil } }
+  func add(_ lease: Lease) { state.withLock { $0.leases[lease.entry] = lease } }
+
+  /// Their claim has settled, or given them back.
+  func remove(_ leases: [Lease]) {
+    let woken = state.withLock { state in
+      leases.flatMap { lease in
+        state.leases[lease.entry] = nil
+        return state.waiting.removeValue(forKey: lease.entry).map { Array($0.values) } ?? []
+      }
+    }
+    for waiter in woken { waiter.resume() }
+  }
 
   /// Three renewals fit into a lease, so that two may be late.
   func run() async {
     while (try? await worker.sleeper.sleep(for: duration / 3)) != nil {  // ends by cancellation
-      let held = leases.withLock { Array($0.values) }
+      let held = state.withLock { Array($0.leases.values) }
       guard !held.isEmpty else { continue }
       // A renewal that fails is repeated in a third of a lease; if the lease is lost by then, the
       // settlement says so.
@@ -30,11 +46,37 @@ final class LeaseKeeper: Sendable {
 
   /// Gives back whatever is still held.
   func releaseAll() async {
-    let held = leases.withLock { leases in
-      defer { leases = [:] }
-      return Array(leases.values)
-    }
+    let held = state.withLock { Array($0.leases.values) }
     guard !held.isEmpty else { return }
     _ = try? await worker.ledger.release(held)  // else they end by themselves
+    remove(held)
+  }
+}
+
+// MARK: Waiting
+
+extension LeaseKeeper {
+  /// Returns when a claim of this run has given an entry back, or the task is cancelled.
+  ///
+  /// - Returns: false at once where none has it.
+  func isGivenBack(_ entry: EntryKey) async -> Bool {
+    let number = state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
+    return await withTaskCancellationHandler {
+      var isHeld = true
+      await withCheckedContinuation { continuation in
+        isHeld = state.withLock { state in
+          guard state.leases[entry] != nil, !Task.isCancelled else { return false }
+          state.waiting[entry, default: [:]][number] = continuation
+          return true
+        }
+        if !isHeld { continuation.resume() }
+      }
+      return isHeld
+    } onCancel: {
+      state.withLock { $0.waiting[entry]?.removeValue(forKey: number) }?.resume()
+    }
   }
 }

@@ -12,17 +12,16 @@ struct RenderedOriginal: Sendable {
   var variants: [RecipeKey: VariantRecord] = [:]
   /// Those of `variants` that are new to the ledger.
   var new: [VariantRecord] = []
-  /// Files that are to be committed before the ledger may name them.
+  /// Files that were committed for it: the ledger may name them.
   var staged: [StagedObject] = []
   var warnings: [String] = []
   /// Why something could not be made that another try may make: no fault of the bytes.
   var passingFailure: FailureRecord?
 
-  var madeCount: Int {
-    new.count {
-      if case .made = $0.state { true } else { false }
-    }
-  }
+  /// How many variants this claim has made; those that another had made are not among them.
+  var madeCount = 0
+  /// Whether others may wait for it at the desk.
+  var isAtDesk = false
 }
 
 /// Makes the variants that are missing, all of one original from one decode.
@@ -30,6 +29,7 @@ struct Rendering {
   let worker: Worker
   let limits: LimitSettings
   let retriesFailed: Bool
+  let desk: RenderingDesk
 
   enum Failure: Error {
     /// The bytes are no image: nothing of them is kept.
@@ -43,13 +43,57 @@ struct Rendering {
   ) async throws(Failure) -> RenderedOriginal {
     var result = RenderedOriginal(original: bytes.original)
     try await lookUp(wanted, into: &result)
+    if !bytes.wereReceived, result.variants.count == wanted.count { return result }
+    let original = bytes.original.digest
+    let made = await desk.begin(original)
+    do throws(Failure) {
+      try await complete(&result, made: made, bytes, wanted)
+    } catch {
+      desk.end(original, made: nil)
+      desk.leave(original)
+      throw error
+    }
+    desk.end(original, made: result)
+    result.isAtDesk = true
+    return result
+  }
+
+  private func complete(
+    _ result: inout RenderedOriginal, made: RenderedOriginal?, _ bytes: WalkResult.Bytes,
+    _ wanted: [RecipeKey: Recipe]
+  ) async throws(Failure) {
+    if let made {
+      result.take(made, wanted: wanted)
+    } else {
+      try await lookUp(wanted, into: &result)  // of what has settled while we waited
+    }
+    let shared = result.staged.count
+    try await decode(bytes, wanted, isMeasured: made != nil, into: &result)
+    do {
+      try await worker.store.commit(Array(result.staged.dropFirst(shared)))
+    } catch {
+      throw .stop(RunStop(error))
+    }
+  }
+
+  /// - Parameter isMeasured: whether the original's size and placeholder are known, and its file is
+  ///   there.
+  private func decode(
+    _ bytes: WalkResult.Bytes, _ wanted: [RecipeKey: Recipe], isMeasured: Bool,
+    into result: inout RenderedOriginal
+  ) async throws(Failure) {
     let missing = wanted.filter { result.variants[$0.key] == nil }.sorted {
       $0.key.key < $1.key.key
     }
     if case .received(let file) = bytes.arrival {
-      result.staged.append(
-        StagedObject(file: file, digest: bytes.original.digest, bytes: bytes.original.bytes))
-      try await decode(file.descriptor, missing, into: &result)
+      defer { if isMeasured { file.discard() } }
+      if !isMeasured {
+        result.staged.append(
+          StagedObject(file: file, digest: bytes.original.digest, bytes: bytes.original.bytes))
+      }
+      if !missing.isEmpty || !isMeasured {
+        try await decode(file.descriptor, missing, into: &result)
+      }
     } else if !missing.isEmpty {
       do {
         let descriptor = try worker.store.open(bytes.original.digest)
@@ -63,7 +107,6 @@ struct Rendering {
         throw .stop(RunStop(error))
       }
     }
-    return result
   }
 
   /// Equal originals share their variants, whatever their URLs.
@@ -122,6 +165,7 @@ struct Rendering {
     case .success(let variant):
       let (digest, bytes) = try await worker.store.digest(of: file.descriptor)
       result.staged.append(StagedObject(file: file, digest: digest, bytes: bytes))
+      result.madeCount += 1
       result.add(
         recipe,
         .made(
@@ -146,7 +190,20 @@ struct Rendering {
   }
 }
 
+extension WalkResult.Bytes {
+  fileprivate var wereReceived: Bool { if case .received = arrival { true } else { false } }
+}
+
 extension RenderedOriginal {
+  /// What another claim has made of the same original. It may not have settled yet: so all that the
+  /// ledger has to know for it comes along.
+  fileprivate mutating func take(_ made: RenderedOriginal, wanted: [RecipeKey: Recipe]) {
+    original = made.original
+    staged = made.staged
+    new = made.new
+    for (recipe, record) in made.variants where wanted[recipe] != nil { variants[recipe] = record }
+  }
+
   /// What a decoder could not do with these bytes it will not do tomorrow either: that is remembered
   /// with the original's digest, until the bytes change. What was no fault of the bytes is not.
   fileprivate mutating func add(_ recipe: RecipeKey, _ failure: DecodeFailure) {

@@ -2,6 +2,14 @@ import LedgerCore
 import Synchronization
 import Vocabulary
 
+/// What a run that has nothing to do waits for.
+package enum RunWait: Sendable, Hashable {
+  /// Entries that other runs hold: they settle them, or their leases end.
+  case leases(Int, until: Timestamp?)
+  /// Another run that tries whether a host is back.
+  case probe
+}
+
 /// The numbers of a run while it goes: written by its tasks, read by whoever shows progress.
 package final class RunBoard: Sendable {
   /// One moment of a run.
@@ -19,6 +27,7 @@ package final class RunBoard: Sendable {
     package var fetching = 0
     /// Claims under way in all.
     package var inFlight = 0
+    package var waitsFor: RunWait?
     package var stoppedBy: FailureRecord?
     /// The job was paused or cancelled: what is under way ends, nothing more begins.
     package var calledOff: FailureRecord?
@@ -67,6 +76,16 @@ package final class RunBoard: Sendable {
     changed.raise()
   }
 
+  /// The claim waits for another, and gives up its place at its host meanwhile.
+  func pauses(host: String) { gotBytes(host: host) }
+
+  func goesOn(host: String) {
+    state.withLock {
+      $0.snapshot.fetching += 1
+      $0.load[host, default: 0] += 1
+    }
+  }
+
   func ended() {
     state.withLock { $0.snapshot.inFlight -= 1 }
     changed.raise()
@@ -75,16 +94,16 @@ package final class RunBoard: Sendable {
   /// Claims per host that have not got their bytes yet.
   var load: [String: Int] { state.withLock { $0.load } }
 
+  func waits(for wait: RunWait?) { state.withLock { $0.snapshot.waitsFor = wait } }
+
   // MARK: Results
 
   func add(_ traffic: Traffic) { state.withLock { $0.snapshot.traffic += traffic } }
 
-  func addStored(bytes: Int, variants: Int) {
-    state.withLock {
-      $0.snapshot.bytesStored += bytes
-      $0.snapshot.variantsMade += variants
-    }
-  }
+  func add(variantsMade: Int) { state.withLock { $0.snapshot.variantsMade += variantsMade } }
+
+  /// Of objects that the ledger did not know.
+  func add(bytesStored: Int) { state.withLock { $0.snapshot.bytesStored += bytesStored } }
 
   func addStaleKept(_ items: Int) { state.withLock { $0.snapshot.staleKept += items } }
 
@@ -103,11 +122,12 @@ package final class RunBoard: Sendable {
     }
   }
 
-  func settled(_ item: ClaimedItem, _ settlement: ItemSettlement) {
+  /// - Parameter host: of the URL that failed, where it did.
+  func settled(_ item: ClaimedItem, _ settlement: ItemSettlement, host: String) {
     state.withLock {
       $0.snapshot.outcomes[settlement.outcome, default: 0] += 1
       if let failure = settlement.failure {
-        $0.snapshot.errors.count(failure, of: item.id.text)
+        $0.snapshot.errors.count(failure, of: item.id.text, host: host)
       }
     }
     if settlement.outcome == .failed, let failure = settlement.failure {
@@ -168,12 +188,16 @@ package final class RunBoard: Sendable {
 }
 
 extension [String: RunSummary.ErrorCount] {
-  fileprivate mutating func count(_ failure: FailureRecord, of item: String, times: Int = 1) {
-    self[
-      failure.code,
-      default: RunSummary.ErrorCount(
+  fileprivate mutating func count(
+    _ failure: FailureRecord, of item: String, host: String? = nil, times: Int = 1
+  ) {
+    var error =
+      self[failure.code]
+      ?? RunSummary.ErrorCount(
         count: 0, exampleItem: item, exampleMessage: failure.message, hint: failure.hint)
-    ].count += times
+    error.count += times
+    if let host { error.hosts.add(host, times: times) }
+    self[failure.code] = error
   }
 }
 

@@ -8,6 +8,8 @@ package struct RunSummary: Sendable, Hashable {
     package var exampleItem: String
     package var exampleMessage: String
     package var hint: String
+    /// Of the URLs that failed; none of what has none.
+    package var hosts = HostTally()
   }
 
   /// What a decoder remarked on pictures of which all variants were made all the same.

@@ -9,6 +9,8 @@ package indirect enum JSONText: Sendable {
   case array([JSONText])
   case string(String)
   case number(Int64)
+  /// In ten-thousandths.
+  case decimal(Int64)
   case bool(Bool)
   case null
 
@@ -19,6 +21,11 @@ package indirect enum JSONText: Sendable {
   package static func string(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
   package static func number(_ value: Int?) -> JSONText {
     value.map { .number(Int64($0)) } ?? .null
+  }
+
+  /// 0 to 1, rounded down to four digits.
+  package static func fraction(_ part: Int, of whole: Int) -> JSONText {
+    .decimal(whole == 0 ? 0 : Int64(part) * 10_000 / Int64(whole))
   }
 
   /// RFC 8259, on one line.
@@ -48,6 +55,9 @@ package indirect enum JSONText: Sendable {
       out += "]"
     case .string(let text): Self.write(text, to: &out)
     case .number(let value): out += String(value)
+    case .decimal(let value):
+      let digits = String(value % 10_000)
+      out += "\(value / 10_000)." + String(repeating: "0", count: 4 - digits.utf8.count) + digits
     case .bool(let value): out += value ? "true" : "false"
     case .null: out += "null"
     }

@@ -20,10 +20,21 @@ package struct ProgressLine: Sendable {
       + "\(counted(now.traffic.requests, "request")), "
       + "\(ByteSizeText.format(Int(received)))/s, \(now.fetching) fetching, "
       + "\(max(0, now.inFlight - now.fetching)) processing"
-      + (failed > 0 ? ", \(failed) failed" : "")
+      + (failed > 0 ? ", \(failed) failed" : "") + (now.waitsFor.map { "; \($0.words)" } ?? "")
   }
 
   private static func rounded(_ rate: Double) -> String {
     rate < 10 ? "\((rate * 10).rounded() / 10)" : "\(Int(rate.rounded()))"
+  }
+}
+
+extension RunWait {
+  fileprivate var words: String {
+    switch self {
+    case .leases(let count, let until):
+      "waiting for \(counted(count, "URL")) that another run works on"
+        + (until.map { ", if it dies until \($0)" } ?? "")
+    case .probe: "waiting for another run that tries whether a host is back"
+    }
   }
 }

@@ -5,10 +5,12 @@ import Vocabulary
 package struct StatusReport: Sendable {
   private let status: LedgerStatus
   private let root: String
+  private let now: Timestamp
 
-  package init(_ status: LedgerStatus, root: String) {
+  package init(_ status: LedgerStatus, root: String, at now: Timestamp) {
     self.status = status
     self.root = root
+    self.now = now
   }
 
   package var json: String {
@@ -29,16 +31,7 @@ package struct StatusReport: Sendable {
           ("dead", .number(status.queueDead)),
         ])
       ),
-      (
-        "hosts",
-        .array(
-          status.hosts.map {
-            .object([
-              ("host", .string($0.host)), ("cooling_until", .time($0.coolingUntil)),
-              ("failures", .number($0.failures)),
-            ])
-          })
-      ),
+      ("hosts", .array(status.hosts.map(\.json))),
       ("next_expiry", .time(status.nextExpiry)),
     ]).text
   }
@@ -69,11 +62,7 @@ package struct StatusReport: Sendable {
     lines.append(
       "queue: \(status.queuePending) due, \(status.queueLeased) leased"
         + (status.queueDead > 0 ? ", \(status.queueDead) dead" : ""))
-    for host in status.hosts {
-      lines.append(
-        "host \(host.host): \(counted(host.failures, "failing URL")), next try \(host.coolingUntil)"
-      )
-    }
+    lines += status.hosts.map { $0.line(at: now) }
     if let next = status.nextExpiry { lines.append("next expiry: \(next)") }
     return lines
   }

@@ -29,6 +29,7 @@ package struct SummaryReport: Sendable {
       ("variants_made", .number(summary.variantsMade)),
       ("warnings", .number(summary.warnings)),
       ("errors", .object(sortedErrors.map { ($0.key, .number($0.value.count)) })),
+      ("error_details", .array(sortedErrors.map { errorDetails($0.key, $0.value) })),
       ("stopped_by", .string((summary.stoppedBy ?? summary.calledOff)?.code)),
       ("interrupted", .bool(summary.isInterrupted)),
     ]).text
@@ -50,13 +51,7 @@ package struct SummaryReport: Sendable {
       let copies = counted(summary.staleKept, "stale copy", "stale copies")
       lines.append("  \(copies) of what failed \(summary.staleKept == 1 ? "serves" : "serve") on")
     }
-    for (code, error) in sortedErrors {
-      let share = summary.items > 0 ? " (\(error.count * 100 / summary.items) %)" : ""
-      lines.append(
-        "  \(code): \(counted(error.count, "item"))\(share), such as \(error.exampleItem)")
-      lines.append("    \(error.exampleMessage)")
-      if !error.hint.isEmpty { lines.append("    \(error.hint)") }
-    }
+    for (code, error) in sortedErrors { lines += errorLines(code, error) }
     if let stop = summary.stoppedBy ?? summary.calledOff {
       lines.append("stopped: \(stop.code): \(stop.message)")
       if !stop.hint.isEmpty { lines.append("  \(stop.hint)") }
@@ -91,6 +86,8 @@ package struct SummaryReport: Sendable {
     return "\(summary.job): \(counted(summary.items, "item")) in "
       + "\(Self.words(summary.finished - summary.started))\(what.isEmpty ? "" : ": ")\(what)"
   }
+
+  var items: Int { summary.items }
 
   private var sortedErrors: [(key: String, value: RunSummary.ErrorCount)] {
     summary.errors.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }

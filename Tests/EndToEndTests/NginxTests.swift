@@ -141,7 +141,7 @@ struct `A run against nginx` {
     #expect(
       run.errorCounts == ["http-404": 1, "not-an-image": 1, "too-large": 1, "http-500": 1],
       "\(run.errors)")
-    #expect(run.errors.contains("page: not-an-image: it is an HTML page"))
+    #expect(run.errors.contains("/error-page.jpg: it is an HTML page"))
     #expect(scenario.publishedPaths == ["card/a.jpg", "thumb/a.webp"])
   }
 

@@ -76,6 +76,11 @@ private struct Housed: Ledger {
   func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     try await ledger.claim(request)
   }
+  func lease(
+    _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> TargetLease {
+    try await ledger.lease(target, for: held, run: run, until: until, at: now)
+  }
   func renew(_ leases: [Lease], until: Timestamp) async throws(LedgerFailure) -> [Lease] {
     try await ledger.renew(leases, until: until)
   }
@@ -89,6 +94,19 @@ private struct Housed: Ledger {
   }
   func pendingLinks(limit: Int) async throws(LedgerFailure) -> [LinkTask] {
     try await ledger.pendingLinks(limit: limit)
+  }
+  func note(
+    _ standings: [String: HostStanding], at now: Timestamp
+  ) async throws(LedgerFailure) { try await ledger.note(standings, at: now) }
+  func standings(
+    after revision: Int64
+  ) async throws(LedgerFailure) -> (hosts: [String: HostStanding], revision: Int64) {
+    try await ledger.standings(after: revision)
+  }
+  func beginProbe(
+    of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
+  ) async throws(LedgerFailure) -> Timestamp? {
+    try await ledger.beginProbe(of: host, by: run, until: until, at: now)
   }
   func pendingRemovals(limit: Int) async throws(LedgerFailure) -> [Digest] {
     try await ledger.pendingRemovals(limit: limit)
@@ -266,7 +284,7 @@ struct Scene {
   @discardableResult
   func settle(_ settlement: Settlement) async throws -> [LinkTask]? {
     switch try await ledger.settle(settlement) {
-    case .committed(let links, _): links
+    case .committed(let links, _, _): links
     case .leaseLost: nil
     }
   }

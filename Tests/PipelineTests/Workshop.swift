@@ -24,26 +24,46 @@ final class ManualClock: Sendable {
   }
 }
 
+/// Goes with a manual clock. A sleep is over after a moment, whether or not the clock was moved: whoever
+/// looks at it again sees no time gone by.
+private struct ManualClockSleeper: Sleeper {
+  let clock: ManualClock
+
+  var now: Duration { .milliseconds(clock.now.milliseconds) }
+
+  func sleep(until deadline: Duration) async throws(CancellationError) {
+    do {
+      try await Task.sleep(for: .milliseconds(20))
+    } catch {
+      throw CancellationError()
+    }
+  }
+}
+
 /// A whole worker with real stages, on a wall clock that a test moves.
 final class Workshop: Sendable {
-  let clock = ManualClock()
+  let clock: ManualClock
   let worker: Worker
   let root: RootLayout
-  private let folder = StorageTemporaryFolder()
-  private let engine = TransferEngine(connections: 4)
+  private let folder: StorageTemporaryFolder
+  private let engine = TransferEngine(connections: 16)
 
-  init() async throws {
+  /// - Parameter other: whose root and clock it shares, as another process would.
+  init(beside other: Workshop? = nil) async throws {
+    clock = other?.clock ?? ManualClock()
+    folder = other?.folder ?? StorageTemporaryFolder()
     root = RootLayout(root: folder.path + "/root")
     try root.create()
     let ledger = try await LedgerSQLite.open(path: root.ledger, clock: clock.wall, owner: "test")
+    let sleeper = ManualClockSleeper(clock: clock)
     worker = Worker(
       ledger: ledger,
       store: try await ObjectStore.open(root: root, storeID: try await ledger.storeID()),
       fetcher: Fetcher(
-        engine: engine, sleeper: SystemSleeper(), clock: clock.wall, jitter: { 0 }),
+        engine: engine, sleeper: sleeper, clock: clock.wall, jitter: { 0 }),
       decoders: try DecoderPool(
         executable: ProgramRun.binaries + "/thumbdecoder", decoders: 1, memory: 1 << 30),
-      clock: clock.wall, sleeper: SystemSleeper())
+      clock: clock.wall, sleeper: sleeper)
   }
 
   deinit { engine.stop() }
@@ -61,20 +81,32 @@ final class Workshop: Sendable {
     _ url: String, cache: String = "{}", job: String = "job",
     adjust: (inout RunOptions) -> Void = { _ in }
   ) async throws -> Outcome? {
+    let summary = try await run(["a": url], cache: cache, job: job, adjust: adjust)
+    return summary.outcomes.first { $0.value > 0 }?.key
+  }
+
+  /// One run of a job with these items, by id.
+  func run(
+    _ items: [String: String], cache: String = "{}", network: String = #""attempts": 1"#,
+    publish: String = "{}", job: String = "job", board: RunBoard = RunBoard(),
+    adjust: (inout RunOptions) -> Void = { _ in }
+  ) async throws -> RunSummary {
+    let list = items.sorted { $0.key < $1.key }
+      .map { #"{"id": "\#($0.key)", "url": "\#($0.value)"}"# }
     let file = ManifestTestFile(
       """
-      {"version": 1, "name": "\(job)", "network": {"allow": ["127.0.0.0/8"], "attempts": 1},
-        "variants": [{"name": "thumb", "width": 16}], "cache": \(cache),
-        "items": [{"id": "a", "url": "\(url)"}]}
+      {"version": 1, "name": "\(job)", "network": {"allow": ["127.0.0.0/8"], \(network)},
+        "variants": [{"name": "thumb", "width": 16}], "cache": \(cache), "publish": \(publish),
+        "items": [\(list.joined(separator: ", "))]}
       """)
     var options = RunOptions()
     adjust(&options)
     let summary = await JobRun(
       worker: worker, source: .manifest(try ManifestFile.open(path: file.path, environment: [:])),
-      options: options, board: RunBoard()
+      options: options, board: board
     ).run()
     if let stop = summary.stoppedBy { throw stop }
-    return summary.outcomes.first { $0.value > 0 }?.key
+    return summary
   }
 
   /// What is known of a URL.
