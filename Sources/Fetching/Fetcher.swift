@@ -45,7 +45,6 @@ package final class Fetcher: Sendable {
   package func fetch(
     _ request: FetchRequest
   ) async throws(FetchFailure) -> FetchedResponse {
-    guard request.settings.proxy == nil else { throw .proxyUnsupported(request.url) }
     let fields = try requestFields.fields(for: request)
     var effort = FetchEffort()
     var deadline = request.deadline
@@ -100,6 +99,8 @@ package final class Fetcher: Sendable {
       connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
       timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
       clock: clock, makeSink: request.makeSink)
+    exchange.proxy = settings.proxy
+    exchange.caFile = settings.caFile
     if let partial {
       exchange.fields += partial.requestFields
       exchange.partial = partial

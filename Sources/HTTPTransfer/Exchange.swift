@@ -18,6 +18,10 @@ package struct ExchangeRequest: Sendable {
   /// Sent as they are, in this order; the transfer adds Host and `Accept-Encoding: identity`.
   package var fields: [HTTPFields.Line]
   package var guarding: AddressGuard
+  /// Nil: straight to the origin.
+  package var proxy: ProxySettings?
+  /// Certificates to trust in place of those that the engine trusts; nil: those.
+  package var caFile: String?
   /// For the look-up of the name, and anew for connection and TLS.
   package var connectTimeout: Duration
   /// No byte for this long once connected.

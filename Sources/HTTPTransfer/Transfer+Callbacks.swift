@@ -70,10 +70,10 @@ extension Transfer {
       return false
     }
     if let kind = exchange.request.guarding.refusal(of: peer) {
-      verdict = hasOwnConnection ? .failed(.blocked(peer, kind: kind)) : .wantsOwnConnection
+      verdict = hasOwnConnection ? .failed(blockedFault(peer, kind)) : .wantsOwnConnection
       return false
     }
-    report.address = peer
+    report.address = route.proxy == nil ? peer : route.pinned
     report.requestTime = Timestamp(milliseconds: exchange.request.clock.milliseconds())
     phase = .waiting
     lastByteAt = loop.now

@@ -70,6 +70,11 @@ final class Transfer {
   var peerText: [CChar] = []
   var peer: NetworkAddress?
 
+  var route = Route.direct
+  /// What a proxy is told to connect to.
+  var pinList: UnsafeMutablePointer<curl_slist>?
+  /// A file of certificates; nil: the system's store.
+  var trusted: String?
   private var nameList: UnsafeMutablePointer<curl_slist>?
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var listedFields: [HTTPFields.Line] = []
@@ -90,6 +95,7 @@ final class Transfer {
     curl_easy_cleanup(easy)
     curl_slist_free_all(fieldList)
     curl_slist_free_all(nameList)
+    curl_slist_free_all(pinList)
     errorText.deallocate()
   }
 
@@ -99,26 +105,28 @@ final class Transfer {
     set(CURLOPT_PATH_AS_IS, 1)
     set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
-    set(CURLOPT_PROXY, "")  // else the environment's proxies count
+    set(CURLOPT_PROXY, "")  // else the environment's proxies count,
+    set(CURLOPT_NOPROXY, "")  // and its exceptions from ours
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_BUFFERSIZE, 256 << 10)
-    if let file = loop.options.caFile { set(CURLOPT_CAINFO, file) }
     tw_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
   }
 
-  private func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
-  private func set(_ option: CURLoption, _ value: String) { tw_easy_set_text(easy, option, value) }
+  func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
+  func set(_ option: CURLoption, _ value: String?) { tw_easy_set_text(easy, option, value) }
 
   // MARK: From one exchange to the next
 
   /// - Parameters:
   ///   - milliseconds: that it has waited for its place.
   ///   - names: what libcurl has to be told of them.
-  func begin(_ exchange: Exchange, queued milliseconds: Int64, names: [String]) {
+  func begin(
+    _ exchange: Exchange, by route: Route, queued milliseconds: Int64, names: [String]
+  ) {
     self.exchange = exchange
     report = ExchangeReport()
     report.queued = .milliseconds(milliseconds)
@@ -126,6 +134,10 @@ final class Transfer {
     setOwnConnection(false)
     let request = exchange.request
     setURL(request.url)
+    if route != self.route || route.proxy != nil { take(route, to: request.url) }
+    if (request.caFile ?? loop.options.caFile) != trusted {
+      trust(request.caFile ?? loop.options.caFile)
+    }
     if request.connectTimeout != connectTimeout {
       connectTimeout = request.connectTimeout
       set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))

@@ -138,10 +138,4 @@ import Vocabulary
     for number in 1...5 { _ = try await lab.fetch(origin.url("/\(number)")) }
     #expect(origin.connections == 1)
   }
-
-  @Test func `is refused where a proxy is set, which is not supported yet`() async throws {
-    var lab = Lab()
-    lab.settings.proxy = "http://proxy.example:3128"
-    #expect(try await lab.failure(of: "http://example.com/")?.code == "unsupported-setting")
-  }
 }
