@@ -10,6 +10,18 @@ package protocol BodySink: AnyObject, Sendable {
   /// - Parameter bytes: decoded, valid during the call only.
   /// - Throws: what ends the exchange, such as `disk-full`; it is passed on as it is.
   func write(_ bytes: UnsafeRawBufferPointer) throws(FailureRecord)
+
+  /// So much could be gone on with, should the transfer end here. Called now and then for large bodies.
+  func note(_ beginning: BodyBeginning)
+
+  /// Leaves the beginning that was noted last to later processes: nobody writes any more.
+  func keep()
+}
+
+/// A sink that keeps nothing.
+extension BodySink {
+  package func note(_ beginning: BodyBeginning) {}
+  package func keep() {}
 }
 
 /// One GET as it goes out, with its limits.

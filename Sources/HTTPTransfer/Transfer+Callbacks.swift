@@ -119,6 +119,7 @@ extension Transfer {
       let frame = try BodyFrame(head.lines)
       declaredLength = frame.length
       decoder = frame.coding?.decoder()
+      notesAt = firstNote
       if let partial {
         try goOn(with: partial, frame)
       } else if let length = frame.length, let limit = exchange?.request.maxBytes,
@@ -159,6 +160,7 @@ extension Transfer {
       hash.update(bytes)
       hasHashed = true
       try sink.write(bytes)
+      if report.bodyBytes >= notesAt { noteBeginning() }
       return true
     } catch {
       return fail(.sink(error))

@@ -47,6 +47,8 @@ final class Transfer {
   var declaredLength: Int?
   /// Of a body that comes encoded all the same.
   var decoder: (any ContentDecoder)?
+  /// So many bytes of the body have to be there before its beginning is noted.
+  var notesAt = Int.max
   /// What was there before, once a 206 that fits has come.
   var continued: PartialBody?
   var sink: (any BodySink)?
@@ -190,6 +192,7 @@ final class Transfer {
     verdict = nil
     head.reset()
     declaredLength = nil
+    notesAt = .max
     decoder = nil
     continued = nil
     sink = nil
