@@ -219,7 +219,7 @@ package final class Fetcher: Sendable {
 extension FetchEffort {
   fileprivate mutating func count(_ report: ExchangeReport) {
     attempts += 1
-    requests += report.requestTime == nil ? 0 : 1
+    requests += report.requests
     bytesIn += report.bytesIn
     waited += report.queued
   }

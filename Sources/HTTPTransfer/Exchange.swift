@@ -87,7 +87,10 @@ package struct ExchangeReport: Sendable {
   /// From its arrival at the engine until it got its place on the transfer thread, the look-up of its
   /// name included.
   package var queued: Duration = .zero
-  /// When the request left; nil where it did not.
+  /// That left. More than one where a connection that was kept turned out to be dead: libcurl then asks
+  /// once more over another.
+  package var requests = 0
+  /// When the last one left; nil where none did.
   package var requestTime: Timestamp?
   /// When the response's head had come.
   package var responseTime: Timestamp?

@@ -74,6 +74,7 @@ extension Transfer {
       return false
     }
     report.address = route.proxy == nil ? peer : route.pinned
+    report.requests += 1
     report.requestTime = Timestamp(milliseconds: exchange.request.clock.milliseconds())
     phase = .waiting
     lastByteAt = loop.now

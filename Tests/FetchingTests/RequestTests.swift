@@ -138,4 +138,22 @@ import Vocabulary
     for number in 1...5 { _ = try await lab.fetch(origin.url("/\(number)")) }
     #expect(origin.connections == 1)
   }
+
+  /// libcurl takes a connection that was closed before its first answer byte for a stale one, and asks
+  /// again over another. Whoever counts requests has to see it.
+  @Test func `is counted each time that it leaves`() async throws {
+    let origin = try OriginServer.start { request in
+      request.path == "/stale" && request.number == 1 ? .steps([.reset]) : .ok("x")
+    }
+    defer { origin.stop() }
+    let lab = Lab()
+    #expect(try await lab.fetch(origin.url("/first")).requests == 1)
+    let response = try await lab.fetch(origin.url("/stale"))
+    #expect(response.status == 200)
+    #expect(response.requests == 2)
+    #expect(response.effort.attempts == 1)
+    #expect(origin.requests.map(\.target) == ["/first", "/stale", "/stale"])
+    #expect(origin.requests.map(\.connection) == [1, 1, 2])
+    #expect(origin.peakRequests == 1)
+  }
 }
