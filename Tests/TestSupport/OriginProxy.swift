@@ -43,12 +43,12 @@ package final class OriginProxy: Sendable {
   package var connections: Int { state.withLock { $0.connections } }
 
   package func stop() {
-    let open = state.withLock { state in
+    state.withLock { state in
+      guard !state.isStopped else { return }
       state.isStopped = true
-      return state.open
+      shutdown(listener, CInt(SHUT_RDWR))
+      for socket in state.open { shutdown(socket, CInt(SHUT_RDWR)) }
     }
-    shutdown(listener, CInt(SHUT_RDWR))
-    for socket in open { shutdown(socket, CInt(SHUT_RDWR)) }
   }
 
   private func acceptAll() {
@@ -64,7 +64,10 @@ package final class OriginProxy: Sendable {
         forget(client)
       }
     }
-    close(listener)
+    state.withLock { state in
+      state.isStopped = true
+      close(listener)
+    }
   }
 
   private func note(_ socket: CInt) -> Bool {
@@ -77,8 +80,10 @@ package final class OriginProxy: Sendable {
   }
 
   private func forget(_ socket: CInt) {
-    _ = state.withLock { $0.open.remove(socket) }
-    close(socket)
+    state.withLock { state in
+      state.open.remove(socket)
+      close(socket)
+    }
   }
 
   private func serve(_ client: CInt) {
