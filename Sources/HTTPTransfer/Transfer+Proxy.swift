@@ -1,12 +1,20 @@
 import CCurl
+import Glibc
 import Vocabulary
 
 /// Proxies, and whom TLS trusts.
 extension Transfer {
+  /// After the URL is set, for each exchange.
+  func follow(_ route: Route, _ exchange: Exchange) {
+    if route != self.route || route.proxy != nil { take(route, to: exchange.request.url) }
+    let file = exchange.request.caFile ?? loop.options.caFile
+    if file != trusted { trust(file) }
+  }
+
   /// A tunnel is asked for to the address that was checked, in place of its name: the proxy has nothing
   /// left to look up. A request in absolute form has to name its host (RFC 9112 §3.2.2), and the proxy
   /// looks it up again.
-  func take(_ route: Route, to url: ItemURL) {
+  private func take(_ route: Route, to url: ItemURL) {
     self.route = route
     let proxy = route.proxy
     set(CURLOPT_PROXY, proxy?.libcurlsSpelling ?? "")
@@ -26,16 +34,22 @@ extension Transfer {
     tw_easy_set_pointer(easy, CURLOPT_CONNECT_TO, pinList)
   }
 
-  /// What stands in for the system's store, for origins and proxies alike.
+  /// For origins and proxies alike; nil: the system's store.
+  ///
+  /// libcurl keeps the certificates that it has read for later connections only where they come from a
+  /// file and no folder stands beside it. Reading all public authorities anew would hold this thread for
+  /// some 50 ms with each connection.
   func trust(_ file: String?) {
     trusted = file
     let system = curl_version_info(CURLVERSION_SEVENTH).pointee  // the first with both
-    let store = file ?? system.cainfo.map { String(cString: $0) }
-    let folder = file == nil ? system.capath.map { String(cString: $0) } : nil
+    let bundle = system.cainfo.map { String(cString: $0) }
+    let store = file ?? bundle.flatMap { access($0, R_OK) == 0 ? $0 : nil }
+    let folder = store == nil ? system.capath.map { String(cString: $0) } : nil
     set(CURLOPT_CAINFO, store)
     set(CURLOPT_CAPATH, folder)
     set(CURLOPT_PROXY_CAINFO, store)
     set(CURLOPT_PROXY_CAPATH, folder)
+    set(CURLOPT_CA_CACHE_TIMEOUT, 3600)
   }
 
   /// What went wrong before there was a way to the origin; nil for anything else.

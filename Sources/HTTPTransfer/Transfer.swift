@@ -116,6 +116,7 @@ final class Transfer {
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_BUFFERSIZE, 256 << 10)
     tw_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    trust(loop.options.caFile)
   }
 
   func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
@@ -136,10 +137,6 @@ final class Transfer {
     setOwnConnection(false)
     let request = exchange.request
     setURL(request.url)
-    if route != self.route || route.proxy != nil { take(route, to: request.url) }
-    if (request.caFile ?? loop.options.caFile) != trusted {
-      trust(request.caFile ?? loop.options.caFile)
-    }
     if request.connectTimeout != connectTimeout {
       connectTimeout = request.connectTimeout
       set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))
@@ -147,6 +144,7 @@ final class Transfer {
     offerHTTP2(request.url.isSecure)
     listFields(request.fields)
     if !names.isEmpty { tell(names) }
+    follow(route, exchange)
     prepare()
   }
 

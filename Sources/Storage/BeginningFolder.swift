@@ -68,6 +68,15 @@ final class BeginningFolder: Sendable {
     return nil
   }
 
+  /// Deletes what is kept under these keys.
+  func forget(_ forgotten: Set<EntryKey>) {
+    guard let folder, let names = try? folder.names() else { return }
+    for name in names.compactMap(BeginningName.init) where forgotten.contains(name.key) {
+      remove(name.text, folder)
+    }
+    keys.withLock { $0.subtract(forgotten) }
+  }
+
   // MARK: Limits
 
   private struct Kept {

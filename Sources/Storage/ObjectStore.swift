@@ -116,6 +116,14 @@ package final class ObjectStore: Sendable {
     return found ?? nil
   }
 
+  /// Deletes what transfers have left under these keys.
+  package func forgetBeginnings(_ keys: [EntryKey]) async throws(StorageFailure) {
+    let beginnings = beginnings
+    try await onThread(named: "store-partial") { () throws(StorageFailure) in
+      beginnings.forget(Set(keys))
+    }
+  }
+
   /// The SHA-256 and the length of an open file: for files that another process has written. The
   /// descriptor's offset stays where it is; the caller keeps it open.
   package func digest(of descriptor: Int32) async throws(StorageFailure) -> (Digest, Int) {

@@ -148,6 +148,20 @@ import Testing
     #expect(try await stored(Self.whole, scenario))
   }
 
+  @Test func `and is purged, leaves nothing`() async throws {
+    let scenario = scenario()
+    let origin = try OriginServer.start { _ in Self.start() }
+    defer { origin.stop() }
+    let urls = [origin.url("/a.png"), origin.url("/b.png")]
+    let manifest = try scenario.manifest(urls)
+    #expect(try await scenario.run(manifest).errorCounts == ["truncated": 2])
+    #expect(kept(scenario).count == 4)
+    let purge = try await ProgramRun.thumbworker(
+      "purge", urls[0], "--root", scenario.root, in: scenario.folder.path)
+    #expect(purge.status == 0, "\(purge.errors)")
+    #expect(kept(scenario).count == 2)
+  }
+
   private func noteLines(_ scenario: Scenario) -> Int {
     let temporary = scenario.root + "/tmp"
     for folder in StorageTemporaryFolder.names(in: temporary) {
