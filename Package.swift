@@ -104,6 +104,9 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Threading", "Vocabulary"], path: "Tests/TestSupport",
       swiftSettings: strict),
+    .executableTarget(
+      name: "fault-origin", dependencies: ["TestSupport"], path: "Tests/FaultOrigin",
+      swiftSettings: strict),
     tests("VocabularyTests", ["Vocabulary"]),
     tests("HTTPCachingTests", ["HTTPCaching", "Vocabulary"]),
     tests("ManifestsTests", ["Hashing", "Manifests", "Vocabulary"]),

@@ -75,6 +75,17 @@ extension FetchFailure {
         "blocked-address", "\(url) leads to \(address), a \(kind) address",
         "if this job may reach it, add \(address) or its range to network.allow"
       )
+    case .blockedProxy(let address, let kind):
+      (
+        "blocked-address",
+        "\(url) was not asked: network.proxy leads to \(address), a \(kind) address",
+        "if the proxy stands there, add \(address) or its range to network.allow"
+      )
+    case .proxy(let detail, _):
+      (
+        "proxy", "\(url) was not asked: network.proxy failed: \(detail)",
+        "check network.proxy, its credentials, and what it allows; the item is tried again later"
+      )
     case .nameLookup(let detail):
       (
         "dns", "the name \(url.host) of \(url) was not resolved: \(detail)",
@@ -164,12 +175,6 @@ extension FetchFailure {
       .giveUp)
   }
 
-  static func proxyUnsupported(_ url: ItemURL) -> FetchFailure {
-    FetchFailure(
-      "unsupported-setting", "\(url) was not asked: network.proxy is not supported yet",
-      hint: "remove network.proxy", .stopRun)
-  }
-
   /// Nothing was sent, since the host is left alone for longer than a run waits.
   ///
   /// - Parameter reason: why it could not be reached; nil where it has asked for that itself.
@@ -201,7 +206,9 @@ extension TransferFault {
       .certificate(let detail), .truncated(_, _, let detail), .unusableRest(let detail),
       .nonsense(let detail):
       detail
-    case .blocked(let address, let kind): "\(address) is a \(kind) address"
+    case .blocked(let address, let kind), .blockedProxy(let address, let kind):
+      "\(address) is a \(kind) address"
+    case .proxy(let detail, _): detail
     case .tooLarge: "too many bytes"
     case .encoding(let name): "encoded as \"\(name)\""
     case .sink(let record): record.message
@@ -230,6 +237,7 @@ extension FetchedResponse {
     switch status {
     case 401, 403: "check network.headers for this host's credentials, and whether it bans us"
     case 404, 410: "correct or drop the URL"
+    case 407: "give network.proxy the credentials that it asks for"
     case 429: "lower network.perHost or set network.ratePerHost for this host"
     case 500...: "the host is in trouble; the item is tried again later"
     default: "open the URL in a browser to see what the host wants"

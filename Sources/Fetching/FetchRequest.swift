@@ -21,6 +21,9 @@ package struct FetchRequest: Sendable {
   /// 204, 205 and 206; at its end where it is empty. A body that is completed by its rest over another
   /// connection stays in its sink. Keep it short.
   package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
+  /// What an earlier process has left of this body, asked for once, before the first attempt; whoever
+  /// is given it owns it.
+  package var takeBeginning: @Sendable () async -> PartialBody? = { nil }
 
   package init(
     url: ItemURL, conditions: HTTPFields = HTTPFields(), settings: NetworkSettings,

@@ -45,12 +45,23 @@ package final class Fetcher: Sendable {
   package func fetch(
     _ request: FetchRequest
   ) async throws(FetchFailure) -> FetchedResponse {
-    guard request.settings.proxy == nil else { throw .proxyUnsupported(request.url) }
+    var partial = await request.takeBeginning()
+    do throws(FetchFailure) {
+      return try await fetch(request, continuing: &partial)
+    } catch {
+      partial?.keep()
+      throw error
+    }
+  }
+
+  /// - Parameter partial: of the body, from an earlier process; then what this one has come to.
+  private func fetch(
+    _ request: FetchRequest, continuing partial: inout PartialBody?
+  ) async throws(FetchFailure) -> FetchedResponse {
     let fields = try requestFields.fields(for: request)
     var effort = FetchEffort()
     var deadline = request.deadline
     var former: Ended?
-    var partial: PartialBody?
     while true {
       let ticket: HostGate.Ticket
       let turn = await gates.enter(
@@ -100,6 +111,8 @@ package final class Fetcher: Sendable {
       connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
       timeout: min(settings.timeout, left), maxBytes: settings.maxBytes,
       clock: clock, makeSink: request.makeSink)
+    exchange.proxy = settings.proxy
+    exchange.caFile = settings.caFile
     if let partial {
       exchange.fields += partial.requestFields
       exchange.partial = partial
@@ -125,7 +138,10 @@ package final class Fetcher: Sendable {
     _ report: ExchangeReport, continuing partial: PartialBody?, _ request: FetchRequest,
     _ fields: RequestFields, _ effort: FetchEffort, limit: Duration
   ) -> Verdict {
-    let isLast = effort.attempts >= request.settings.attempts
+    // What an earlier process left may be of no use any more: this one's attempts are for the whole.
+    let startsOver =
+      partial != nil && effort.attempts == 1 && report.status != nil && report.partial == nil
+    let isLast = effort.attempts >= request.settings.attempts && !startsOver
     guard let fault = report.fault else {
       var response = FetchedResponse(report, fields, effort: effort)
       if let partial, response.status == 206, response.body != nil {
@@ -203,7 +219,7 @@ package final class Fetcher: Sendable {
 extension FetchEffort {
   fileprivate mutating func count(_ report: ExchangeReport) {
     attempts += 1
-    requests += report.requestTime == nil ? 0 : 1
+    requests += report.requests
     bytesIn += report.bytesIn
     waited += report.queued
   }

@@ -29,7 +29,8 @@ extension TransferFault {
     switch self {
     case .connection, .timeout(.connect), .timeout(.idle): true
     case .timeout(.whole): hadItsTime
-    case .blocked, .nameLookup, .handshake, .certificate, .truncated, .unusableRest,
+    case .blocked, .blockedProxy, .proxy, .nameLookup, .handshake, .certificate, .truncated,
+      .unusableRest,
       .tooLarge, .nonsense, .encoding, .sink, .cancelled:
       false
     }

@@ -8,6 +8,7 @@ import Vocabulary
 /// |---|---|---|
 /// | `dns`, `connect`, `tls` (handshake), `timeout` (connect, idle), `truncated` | yes | yes |
 /// | `timeout` of the whole transfer, `tls` (certificate), `protocol` | no | yes |
+/// | `proxy` | yes, unless it has refused | yes |
 /// | `blocked-address`, `too-large`, `unsupported-encoding` | no | no, until settings change |
 /// | what the sink threw (`disk-full`) | no | as it says |
 /// | 408, 425, 429, 500, 502, 503, 504 | yes | the caller decides by the response |
@@ -29,7 +30,9 @@ package enum RetryTable {
     case .nameLookup, .connection, .handshake, .timeout(.connect), .timeout(.idle), .truncated,
       .unusableRest:
       true
-    case .timeout(.whole), .certificate, .nonsense, .blocked, .tooLarge, .encoding, .sink,
+    case .proxy(_, let mayPass): mayPass
+    case .timeout(.whole), .certificate, .nonsense, .blocked, .blockedProxy, .tooLarge, .encoding,
+      .sink,
       .cancelled:
       false
     }
@@ -38,10 +41,9 @@ package enum RetryTable {
   static func disposition(of fault: TransferFault) -> Disposition {
     switch fault {
     case .nameLookup, .connection, .handshake, .timeout, .truncated, .unusableRest, .certificate,
-      .nonsense,
-      .cancelled:
+      .nonsense, .proxy, .cancelled:
       .retry(notBefore: nil)
-    case .blocked, .tooLarge, .encoding: .giveUp
+    case .blocked, .blockedProxy, .tooLarge, .encoding: .giveUp
     case .sink(let record): record.disposition
     }
   }

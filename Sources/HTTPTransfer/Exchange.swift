@@ -10,6 +10,18 @@ package protocol BodySink: AnyObject, Sendable {
   /// - Parameter bytes: decoded, valid during the call only.
   /// - Throws: what ends the exchange, such as `disk-full`; it is passed on as it is.
   func write(_ bytes: UnsafeRawBufferPointer) throws(FailureRecord)
+
+  /// So much could be gone on with, should the transfer end here. Called now and then for large bodies.
+  func note(_ beginning: BodyBeginning)
+
+  /// Leaves the beginning that was noted last to later processes: nobody writes any more.
+  func keep()
+}
+
+/// A sink that keeps nothing.
+extension BodySink {
+  package func note(_ beginning: BodyBeginning) {}
+  package func keep() {}
 }
 
 /// One GET as it goes out, with its limits.
@@ -18,6 +30,10 @@ package struct ExchangeRequest: Sendable {
   /// Sent as they are, in this order; the transfer adds Host and `Accept-Encoding: identity`.
   package var fields: [HTTPFields.Line]
   package var guarding: AddressGuard
+  /// Nil: straight to the origin.
+  package var proxy: ProxySettings?
+  /// Certificates to trust in place of those that the engine trusts; nil: those.
+  package var caFile: String?
   /// For the look-up of the name, and anew for connection and TLS.
   package var connectTimeout: Duration
   /// No byte for this long once connected.
@@ -71,7 +87,10 @@ package struct ExchangeReport: Sendable {
   /// From its arrival at the engine until it got its place on the transfer thread, the look-up of its
   /// name included.
   package var queued: Duration = .zero
-  /// When the request left; nil where it did not.
+  /// That left. More than one where a connection that was kept turned out to be dead: libcurl then asks
+  /// once more over another.
+  package var requests = 0
+  /// When the last one left; nil where none did.
   package var requestTime: Timestamp?
   /// When the response's head had come.
   package var responseTime: Timestamp?

@@ -55,10 +55,10 @@ extension NetworkAddress {
   fileprivate static let loopback6 = NetworkAddress("::1")!
 }
 
-extension ItemURL {
-  /// The host as libcurl spells it: names in punycode, numbers of any form as the IPv4 address that
+enum HostSpelling {
+  /// A URL's host as libcurl spells it: names in punycode, numbers of any form as the IPv4 address that
   /// they are. Nil where it makes nothing of it.
-  var hostInLibcurlsSpelling: String? {
+  static func ofLibcurl(_ host: String) -> String? {
     guard let parser = curl_url() else { return nil }
     defer { curl_url_cleanup(parser) }
     var text: UnsafeMutablePointer<CChar>?

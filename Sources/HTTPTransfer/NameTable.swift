@@ -59,11 +59,15 @@ struct NameTable {
 
   // MARK: Exchanges
 
-  /// - Parameter spelling: what libcurl makes of a URL's host; asked once for each host.
+  /// - Parameters:
+  ///   - host: as a URL writes it: of the exchange's URL or of its proxy.
+  ///   - arrivedAt: when the exchange came.
+  ///   - spelling: what libcurl makes of a host; asked once for each.
   mutating func need(
-    _ exchange: Exchange, at now: Int64, spelling: (ItemURL) -> String?
+    _ exchange: Exchange, _ host: String, arrivedAt: Int64, at now: Int64,
+    spelling: (String) -> String?
   ) -> Decision {
-    guard let name = name(of: exchange.request.url, at: now, spelling) else { return .go }
+    guard let name = name(of: host, at: now, spelling) else { return .go }
     if let entry = entries[name], entry.until > now {
       switch entry.answer {
       case .addresses: return .go
@@ -71,29 +75,29 @@ struct NameTable {
       case nil: break
       }
     }
-    wait(exchange, for: name, at: now)
+    wait(exchange, for: name, arrivedAt: arrivedAt)
     return .wait
   }
 
   private mutating func name(
-    of url: ItemURL, at now: Int64, _ spelling: (ItemURL) -> String?
+    of host: String, at now: Int64, _ spelling: (String) -> String?
   ) -> String? {
-    if let known = names[url.host] { return known }
-    var name = spelling(url)
+    if let known = names[host] { return known }
+    var name = spelling(host)
     if let text = name, text.hasPrefix("[") || NetworkAddress(text) != nil || isFixed(text) {
       name = nil
     }
     sweep(at: now)
-    names[url.host] = .some(name)
+    names[host] = .some(name)
     return name
   }
 
   private func isFixed(_ name: String) -> Bool { fixed.contains { $0.hasPrefix("\(name):") } }
 
-  private mutating func wait(_ exchange: Exchange, for name: String, at now: Int64) {
-    entries[name, default: Entry()].waiting.append((exchange, now))
+  private mutating func wait(_ exchange: Exchange, for name: String, arrivedAt: Int64) {
+    entries[name, default: Entry()].waiting.append((exchange, arrivedAt))
     if let askedAt = entries[name]!.askedAt {
-      note(exchange, arrivedAt: now, askedAt: askedAt)
+      note(exchange, arrivedAt: arrivedAt, askedAt: askedAt)
     } else if !entries[name]!.isQueued {
       entries[name]!.isQueued = true
       queue.append(name)
@@ -105,11 +109,38 @@ struct NameTable {
   }
 
   mutating func remove(_ exchange: Exchange) -> Bool {
-    guard let name = names[exchange.request.url.host] ?? nil,
-      let index = entries[name]?.waiting.firstIndex(where: { $0.exchange === exchange })
-    else { return false }
-    entries[name]!.waiting.remove(at: index)
-    return true
+    for host in [exchange.request.url.host, exchange.request.proxy?.host] {
+      guard let host, let name = names[host] ?? nil,
+        let index = entries[name]?.waiting.firstIndex(where: { $0.exchange === exchange })
+      else { continue }
+      entries[name]!.waiting.remove(at: index)
+      return true
+    }
+    return false
+  }
+
+  /// What a host's name leads to, or the address that it is, for who connects by way of a proxy.
+  ///
+  /// - Returns: nil where it has to be looked up, none where libcurl makes nothing of it.
+  func addresses(
+    of host: String, port: UInt16, at now: Int64, spelling: (String) -> String?
+  ) -> [NetworkAddress]? {
+    guard let name = names[host] else { return nil }
+    if let name {
+      guard let entry = entries[name], entry.until > now, case .addresses(let list) = entry.answer
+      else { return nil }
+      return list
+    }
+    guard let text = spelling(host) else { return [] }
+    if let address = NetworkAddress(text.filter { $0 != "[" && $0 != "]" }) { return [address] }
+    return fixedAddresses(of: text, port: port)
+  }
+
+  private func fixedAddresses(of name: String, port: UInt16) -> [NetworkAddress] {
+    let start = "\(name):\(port):"
+    guard let line = fixed.first(where: { $0.hasPrefix(start) }) else { return [] }
+    return line.dropFirst(start.count).split(separator: ",")
+      .compactMap { NetworkAddress($0.filter { $0 != "[" && $0 != "]" }) }
   }
 
   /// Those whose name has had no answer in time.
@@ -178,9 +209,11 @@ struct NameTable {
 
   /// Lines for CURLOPT_RESOLVE that have to go along with an exchange; nearly always none.
   ///
-  /// - Parameter turn: of the loop. What begins in one turn may be taken up in any order, so each of
-  ///   them tells it.
-  mutating func directives(for url: ItemURL, turn: Int) -> [String] {
+  /// - Parameters:
+  ///   - host: what is connected to, as a URL writes it: an origin or a proxy.
+  ///   - turn: of the loop. What begins in one turn may be taken up in any order, so each of them
+  ///     tells it.
+  mutating func directives(for host: String, port: UInt16, turn: Int) -> [String] {
     var lines: [String] = []
     if tellsFixed {
       lines = fixed
@@ -190,17 +223,17 @@ struct NameTable {
       lines += withdrawn
       withdrawn = []
     }
-    guard let name = names[url.host] ?? nil, let index = entries.index(forKey: name),
+    guard let name = names[host] ?? nil, let index = entries.index(forKey: name),
       case .addresses(let addresses) = entries.values[index].answer
     else { return lines }
-    if let told = entries.values[index].told[url.port], told.addresses == addresses,
+    if let told = entries.values[index].told[port], told.addresses == addresses,
       told.turn < turn
     {
       return lines
     }
-    entries.values[index].told[url.port] = (addresses, turn)
+    entries.values[index].told[port] = (addresses, turn)
     let list = addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" }
-    return lines + ["\(name):\(url.port):\(list.joined(separator: ","))"]
+    return lines + ["\(name):\(port):\(list.joined(separator: ","))"]
   }
 
   /// Forgets what has expired, once there is much of it.

@@ -70,10 +70,11 @@ extension Transfer {
       return false
     }
     if let kind = exchange.request.guarding.refusal(of: peer) {
-      verdict = hasOwnConnection ? .failed(.blocked(peer, kind: kind)) : .wantsOwnConnection
+      verdict = hasOwnConnection ? .failed(blockedFault(peer, kind)) : .wantsOwnConnection
       return false
     }
-    report.address = peer
+    report.address = route.proxy == nil ? peer : route.pinned
+    report.requests += 1
     report.requestTime = Timestamp(milliseconds: exchange.request.clock.milliseconds())
     phase = .waiting
     lastByteAt = loop.now
@@ -119,6 +120,7 @@ extension Transfer {
       let frame = try BodyFrame(head.lines)
       declaredLength = frame.length
       decoder = frame.coding?.decoder()
+      notesAt = firstNote
       if let partial {
         try goOn(with: partial, frame)
       } else if let length = frame.length, let limit = exchange?.request.maxBytes,
@@ -159,6 +161,7 @@ extension Transfer {
       hash.update(bytes)
       hasHashed = true
       try sink.write(bytes)
+      if report.bodyBytes >= notesAt { noteBeginning() }
       return true
     } catch {
       return fail(.sink(error))

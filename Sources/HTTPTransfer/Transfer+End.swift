@@ -31,6 +31,7 @@ extension Transfer {
   }
 
   private func fault(of result: CURLcode) -> TransferFault {
+    if let fault = proxyFault(of: result) { return fault }
     switch result {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_URL_MALFORMAT:
       return blockedFault ?? .nameLookup(words(of: result))
@@ -52,9 +53,9 @@ extension Transfer {
     }
   }
 
-  private var blockedFault: TransferFault? {
+  var blockedFault: TransferFault? {
     guard let refused, !hasOpenedSocket else { return nil }
-    return .blocked(refused.address, kind: refused.kind)
+    return blockedFault(refused.address, refused.kind)
   }
 
   /// No connection in time.
@@ -63,7 +64,7 @@ extension Transfer {
   }
 
   /// libcurl's words, for people: never parsed.
-  private func words(of result: CURLcode) -> String {
+  func words(of result: CURLcode) -> String {
     let text = String(cString: errorText)
     return text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
   }

@@ -19,21 +19,20 @@ extension Transfer {
     hasHashed = true
     report.bodyBytes = partial.bytes
     report.firstBytes = partial.firstBytes
+    notesAt = firstNote
   }
 
   /// What is there of a body that broke off: nil where its rest cannot be asked for.
   func partial(after fault: TransferFault?) -> PartialBody? {
     switch fault {
-    case .truncated, .timeout(.idle): break
+    case .truncated, .timeout(.idle), .timeout(.whole), .cancelled: break
     default: return nil
     }
     guard phase == .receiving, decoder == nil, let sink, report.bodyBytes >= PartialBody.minBytes,
       report.bodyBytes < declaredLength ?? .max
     else { return nil }
     let fields = continued?.fields ?? report.fields
-    guard let responseTime = report.responseTime,
-      let validator = continued?.validator ?? fields.rangeValidator(near: responseTime)
-    else { return nil }
+    guard let validator = restValidator(of: fields) else { return nil }
     // It has fed the hash, which goes along; the transfer needs another.
     let fed = hash
     hash = SHA256()

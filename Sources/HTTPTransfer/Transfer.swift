@@ -47,6 +47,8 @@ final class Transfer {
   var declaredLength: Int?
   /// Of a body that comes encoded all the same.
   var decoder: (any ContentDecoder)?
+  /// So many bytes of the body have to be there before its beginning is noted.
+  var notesAt = Int.max
   /// What was there before, once a 206 that fits has come.
   var continued: PartialBody?
   var sink: (any BodySink)?
@@ -70,6 +72,11 @@ final class Transfer {
   var peerText: [CChar] = []
   var peer: NetworkAddress?
 
+  var route = Route.direct
+  /// What a proxy is told to connect to.
+  var pinList: UnsafeMutablePointer<curl_slist>?
+  /// A file of certificates; nil: the system's store.
+  var trusted: String?
   private var nameList: UnsafeMutablePointer<curl_slist>?
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var listedFields: [HTTPFields.Line] = []
@@ -90,6 +97,7 @@ final class Transfer {
     curl_easy_cleanup(easy)
     curl_slist_free_all(fieldList)
     curl_slist_free_all(nameList)
+    curl_slist_free_all(pinList)
     errorText.deallocate()
   }
 
@@ -99,26 +107,29 @@ final class Transfer {
     set(CURLOPT_PATH_AS_IS, 1)
     set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
-    set(CURLOPT_PROXY, "")  // else the environment's proxies count
+    set(CURLOPT_PROXY, "")  // else the environment's proxies count,
+    set(CURLOPT_NOPROXY, "")  // and its exceptions from ours
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_BUFFERSIZE, 256 << 10)
-    if let file = loop.options.caFile { set(CURLOPT_CAINFO, file) }
     tw_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    trust(loop.options.caFile)
   }
 
-  private func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
-  private func set(_ option: CURLoption, _ value: String) { tw_easy_set_text(easy, option, value) }
+  func set(_ option: CURLoption, _ value: Int) { tw_easy_set_long(easy, option, value) }
+  func set(_ option: CURLoption, _ value: String?) { tw_easy_set_text(easy, option, value) }
 
   // MARK: From one exchange to the next
 
   /// - Parameters:
   ///   - milliseconds: that it has waited for its place.
   ///   - names: what libcurl has to be told of them.
-  func begin(_ exchange: Exchange, queued milliseconds: Int64, names: [String]) {
+  func begin(
+    _ exchange: Exchange, by route: Route, queued milliseconds: Int64, names: [String]
+  ) {
     self.exchange = exchange
     report = ExchangeReport()
     report.queued = .milliseconds(milliseconds)
@@ -133,6 +144,7 @@ final class Transfer {
     offerHTTP2(request.url.isSecure)
     listFields(request.fields)
     if !names.isEmpty { tell(names) }
+    follow(route, exchange)
     prepare()
   }
 
@@ -178,6 +190,7 @@ final class Transfer {
     verdict = nil
     head.reset()
     declaredLength = nil
+    notesAt = .max
     decoder = nil
     continued = nil
     sink = nil

@@ -5,6 +5,10 @@ import Vocabulary
 package enum TransferFault: Error, Sendable, Hashable {
   /// Every address of the host is refused; one of them, and its kind.
   case blocked(NetworkAddress, kind: String)
+  /// The same of the proxy's own.
+  case blockedProxy(NetworkAddress, kind: String)
+  /// The proxy cannot be reached or will not do it; whether that may be otherwise a moment later.
+  case proxy(String, mayPass: Bool)
   /// The name has no address, or no answer came in time.
   case nameLookup(String)
   /// No connection, or it broke before the response's first byte.
@@ -27,6 +31,10 @@ package enum TransferFault: Error, Sendable, Hashable {
   /// What the sink threw.
   case sink(FailureRecord)
   case cancelled
+
+  static func unresolvedProxy(_ detail: String) -> TransferFault {
+    .proxy("its name was not resolved: \(detail)", mayPass: true)
+  }
 
   package enum Limit: Sendable, Hashable {
     case connect(Duration)

@@ -77,7 +77,7 @@ final class TransferLoop {
 
   private func read(_ message: Inbox.Message) {
     switch message {
-    case .start(let exchange): admit(exchange)
+    case .start(let exchange): admit(exchange, arrivedAt: now)
     case .cancel(let exchange): cancel(exchange)
     case .answer(let answer, let name): take(answer, for: name)
     case .run(let job): inbox.run(job)
@@ -90,11 +90,28 @@ final class TransferLoop {
 
   // MARK: Names
 
-  private func admit(_ exchange: Exchange) {
-    switch names.need(exchange, at: now, spelling: { $0.hostInLibcurlsSpelling }) {
-    case .go: waiting.append(exchange, at: now)
-    case .wait: break
-    case .fail(let why): exchange.end(ExchangeReport(unstarted: .nameLookup(why)))
+  private func admit(_ exchange: Exchange, arrivedAt: Int64) {
+    let request = exchange.request
+    guard knows(request.url.host, for: exchange, arrivedAt, otherwise: { .nameLookup($0) }),
+      request.proxy == nil
+        || knows(request.proxy!.host, for: exchange, arrivedAt, otherwise: { .unresolvedProxy($0) })
+    else { return }
+    waiting.append(exchange, at: arrivedAt)
+  }
+
+  /// - Returns: false where the exchange waits for the name, or has ended for want of it.
+  private func knows(
+    _ host: String, for exchange: Exchange, _ arrivedAt: Int64,
+    otherwise fault: (String) -> TransferFault
+  ) -> Bool {
+    let decision = names.need(
+      exchange, host, arrivedAt: arrivedAt, at: now, spelling: HostSpelling.ofLibcurl)
+    switch decision {
+    case .go: return true
+    case .wait: return false
+    case .fail(let why):
+      exchange.end(ExchangeReport(unstarted: fault(why)))
+      return false
     }
   }
 
@@ -108,10 +125,7 @@ final class TransferLoop {
 
   private func take(_ answer: NameAnswer, for name: String) {
     for (exchange, arrivedAt) in names.take(answer, for: name, at: now) {
-      switch answer {
-      case .addresses: waiting.append(exchange, at: arrivedAt)
-      case .failure(let why, _): exchange.end(ExchangeReport(unstarted: .nameLookup(why)))
-      }
+      admit(exchange, arrivedAt: arrivedAt)
     }
   }
 
@@ -119,8 +133,8 @@ final class TransferLoop {
     while active.count < options.connections, let (exchange, arrivedAt) = waiting.removeFirst() {
       if exchange.isCancelled.load(ordering: .relaxed) {
         exchange.end(ExchangeReport(unstarted: .cancelled))
-      } else {
-        start(exchange, arrivedAt: arrivedAt)
+      } else if let route = route(of: exchange, arrivedAt: arrivedAt) {
+        start(exchange, by: route, arrivedAt: arrivedAt)
       }
     }
   }
@@ -169,13 +183,34 @@ final class TransferLoop {
 
   // MARK: Exchanges
 
-  private func start(_ exchange: Exchange, arrivedAt: Int64) {
+  /// - Returns: nil where there is none that is allowed, so that the exchange has ended, or where what
+  ///   was known of its name has grown old, so that it waits again.
+  private func route(of exchange: Exchange, arrivedAt: Int64) -> Route? {
+    let request = exchange.request
+    guard let proxy = request.proxy else { return .direct }
+    let addresses = names.addresses(
+      of: request.url.host, port: request.url.port, at: now, spelling: HostSpelling.ofLibcurl)
+    guard let addresses else {
+      admit(exchange, arrivedAt: arrivedAt)
+      return nil
+    }
+    do throws(TransferFault) {
+      return try Route(to: addresses, through: proxy, guarding: request.guarding)
+    } catch {
+      exchange.end(ExchangeReport(unstarted: error))
+      return nil
+    }
+  }
+
+  private func start(_ exchange: Exchange, by route: Route, arrivedAt: Int64) {
     let transfer = idle.popLast() ?? Transfer(loop: self)
     transfer.place = active.count
     active.append(transfer)
+    let url = exchange.request.url
+    let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (url.host, url.port)
     transfer.begin(
-      exchange, queued: now - arrivedAt,
-      names: names.directives(for: exchange.request.url, turn: turn))
+      exchange, by: route, queued: now - arrivedAt,
+      names: names.directives(for: host, port: port, turn: turn))
     note(deadline: transfer.deadline)
     curl_multi_add_handle(multi, transfer.easy)
   }
@@ -234,10 +269,7 @@ final class TransferLoop {
   }
 
   private func endOverdue() {
-    for exchange in names.overdue(at: now) {
-      let limit = DurationText.format(exchange.request.connectTimeout)
-      exchange.end(ExchangeReport(unstarted: .nameLookup("no answer within \(limit)")))
-    }
+    for exchange in names.overdue(at: now) { exchange.end(unanswered(exchange.request)) }
     guard now >= nextDeadline else { return }
     nextDeadline = .max
     for transfer in active {
@@ -247,6 +279,16 @@ final class TransferLoop {
         nextDeadline = min(nextDeadline, transfer.deadline)
       }
     }
+  }
+
+  private func unanswered(_ request: ExchangeRequest) -> ExchangeReport {
+    let why = "no answer within \(DurationText.format(request.connectTimeout))"
+    let isProxys =
+      request.proxy != nil
+      && names.addresses(
+        of: request.url.host, port: request.url.port, at: now, spelling: HostSpelling.ofLibcurl)
+        != nil
+    return ExchangeReport(unstarted: isProxys ? .unresolvedProxy(why) : .nameLookup(why))
   }
 
   private func answerLookers() {

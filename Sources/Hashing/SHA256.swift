@@ -29,6 +29,13 @@ package final class SHA256 {
     precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1)
   }
 
+  /// The digest of what was fed so far; the message goes on.
+  package func digestSoFar() -> Digest {
+    let copy = SHA256()
+    precondition(EVP_MD_CTX_copy_ex(copy.context, context) == 1)
+    return copy.finish()
+  }
+
   /// The digest of all that was fed since the last call; the next message starts empty.
   package func finish() -> Digest {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4) { out in

@@ -27,7 +27,7 @@ package final class ManifestFile: Sendable {
   package let path: String
   package let settings: JobSettings
   /// Canonical JSON of everything but the items, the job's name filled in, credentials by the names
-  /// of their variables: what the ledger keeps. Equal settings have equal texts.
+  /// of their variables, paths absolute: what the ledger keeps. Equal settings have equal texts.
   package let headText: String
   /// Of the file's bytes.
   package let digest: Digest
@@ -56,15 +56,16 @@ package final class ManifestFile: Sendable {
       throw error.followed(by: itemProblems)
     }
     let problems = Problems()
-    let head = SettingsReader(problems: problems, environment: environment)
+    let folder = folder(ofFileAt: path)
+    let head = SettingsReader(problems: problems, environment: environment, folder: folder)
       .read(walker.head, defaultName: defaultName(ofFileAt: path))
     problems.append(itemProblems)
     checkVariantNames(check.variantLists, among: head.variantNames, problems)
     try findDuplicates(check.fingerprints, in: file, problems)
     guard problems.isEmpty else { throw problems.failure(of: path) }
     return ManifestFile(
-      file, settings: head.settings, head: walker.head, digest: hash.finish(),
-      itemCount: walker.itemCount)
+      file, settings: head.settings, head: walker.head.withAbsolutePaths(from: folder),
+      digest: hash.finish(), itemCount: walker.itemCount)
   }
 
   private init(
@@ -114,6 +115,13 @@ package final class ManifestFile: Sendable {
     let base = path.split(separator: "/").last ?? ""
     guard let dot = base.lastIndex(of: "."), dot > base.startIndex else { return String(base) }
     return String(base[..<dot])
+  }
+
+  /// Absolute: what its paths are relative to.
+  private static func folder(ofFileAt path: String) -> String {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    let folder = parts.joined(separator: "/")
+    return FilePaths.absolute(path.hasPrefix("/") && folder.isEmpty ? "/" : folder)
   }
 
   /// The variants may stand behind the items that name them, so this comes when all is read.

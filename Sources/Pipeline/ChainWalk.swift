@@ -177,7 +177,7 @@ struct ChainWalk {
     while true {
       let reply: FetchedResponse
       do {
-        reply = try await fetch(entry.url, conditions: conditions, deadline: deadline)
+        reply = try await fetch(entry, conditions: conditions, deadline: deadline)
       } catch {
         result.traffic += Traffic(error)
         if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
@@ -208,14 +208,33 @@ struct ChainWalk {
   }
 
   private func fetch(
-    _ url: ItemURL, conditions: HTTPFields, deadline: Duration
+    _ entry: Entry, conditions: HTTPFields, deadline: Duration
   ) async throws(FetchFailure) -> FetchedResponse {
     let store = worker.store
-    return try await worker.fetcher.fetch(
-      FetchRequest(
-        url: url, conditions: conditions, settings: settings.network(forHost: url.host),
-        sendsCredentials: url.origin == item.origin, deadline: deadline,
-        makeSink: { () throws(FailureRecord) -> any BodySink in try FileSink(store: store) }))
+    let network = settings.network(forHost: entry.url.host)
+    let keeping = keeping(of: entry, network)
+    var request = FetchRequest(
+      url: entry.url, conditions: conditions, settings: network,
+      sendsCredentials: entry.url.origin == item.origin, deadline: deadline,
+      makeSink: { () throws(FailureRecord) -> any BodySink in
+        try FileSink(store: store, keeping: keeping)
+      })
+    request.takeBeginning = { await store.takePartial(keeping) }
+    return try await worker.fetcher.fetch(request)
+  }
+
+  /// A body that may not be stored whole may not be kept in part either.
+  private func keeping(of entry: Entry, _ network: NetworkSettings) -> FileSink.Keeping {
+    let cache = settings.cache(forHost: entry.url.host)
+    let sendsCredentials = entry.url.origin == item.origin
+    let now = worker.now
+    return FileSink.Keeping(key: entry.key) { record in
+      let fields = Fetcher.requestFields(settings: network, sendsCredentials: sendsCredentials)
+      let head = ResponseHead(
+        status: 200, fields: record.fields, requestTime: now, responseTime: now)
+      return storability(of: head, request: RequestContext(fields: fields), settings: cache)
+        == .storable
+    }
   }
 
   private func judge(

@@ -5,14 +5,29 @@ import Vocabulary
 
 /// Lets a body stream into a temporary file of the store.
 final class FileSink: BodySink {
-  let file: TemporaryFile
+  /// Under which key the body may be kept if it breaks off, and whether its server lets us.
+  struct Keeping: Sendable {
+    var key: EntryKey
+    var isAllowed: @Sendable (PartialRecord) -> Bool
+  }
 
-  init(store: ObjectStore) throws(FailureRecord) {
+  let file: TemporaryFile
+  private let store: ObjectStore
+  private let keeping: Keeping
+
+  convenience init(store: ObjectStore, keeping: Keeping) throws(FailureRecord) {
     do {
-      file = try store.temporaryFile()
+      self.init(try store.temporaryFile(), of: store, keeping: keeping)
     } catch {
       throw FailureRecord(error)
     }
+  }
+
+  /// - Parameter file: with the beginning in it.
+  init(_ file: TemporaryFile, of store: ObjectStore, keeping: Keeping) {
+    self.file = file
+    self.store = store
+    self.keeping = keeping
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(FailureRecord) {
@@ -21,5 +36,24 @@ final class FileSink: BodySink {
     } catch {
       throw FailureRecord(error)
     }
+  }
+
+  func note(_ beginning: BodyBeginning) {
+    guard keeping.isAllowed(beginning.record) else { return }
+    file.note(beginning.bytes, beginning.digest, for: keeping.key) { beginning.record.bytes }
+  }
+
+  func keep() { store.keep(file, for: keeping.key) }
+}
+
+extension ObjectStore {
+  /// What an earlier transfer of this body has left, to be gone on with.
+  func takePartial(_ keeping: FileSink.Keeping) async -> PartialBody? {
+    guard let found = await takeBeginning(keeping.key),
+      let record = PartialRecord(bytes: found.record)
+    else { return nil }
+    return PartialBody(
+      record: record, sink: FileSink(found.file, of: self, keeping: keeping), hash: found.hash,
+      bytes: found.bytes)
   }
 }

@@ -42,6 +42,7 @@ package struct Housekeeper: Sendable {
       let result = try await ledger.purge(keys)
       _ = try await shelves.publish(result.links)  // removals: there is nothing to be in the way
       try await shelves.removeUnused()
+      try await store.forgetBeginnings(keys)
       return result
     } catch {
       throw RunStop(error)

@@ -28,6 +28,7 @@ package final class ObjectStore: Sendable {
   let published: String
   let objects: ObjectFolder
   private let temporary: TemporaryFolder
+  private let beginnings: BeginningFolder
   private let commits: GroupedThreads<[StagedObject], Void>
   private let publications: GroupedThreads<[PublicName], Void>
   private let hashing: GroupedThreads<Int32, HashedFile>
@@ -54,7 +55,9 @@ package final class ObjectStore: Sendable {
     isStranger = try StoreIdentity.read(in: objects.folder) != storeID
     let allTemporary = try Folder(opening: root.temporary)
     temporary = try TemporaryFolder(below: allTemporary)
-    try TemporaryFolder.sweep(allTemporary)
+    beginnings = BeginningFolder(below: allTemporary)
+    try TemporaryFolder.sweep(allTemporary, keeping: beginnings)
+    beginnings.trim(now: time(nil))
     let commit = Commit(objects: objects)
     let publisher = Publisher(
       published: try Folder(opening: root.published), objects: objects, temporary: temporary)
@@ -93,6 +96,32 @@ package final class ObjectStore: Sendable {
   /// A new file, empty. Opens a file and no more; may be called on any thread.
   package func temporaryFile() throws(StorageFailure) -> TemporaryFile {
     try TemporaryFile(in: temporary)
+  }
+
+  /// Leaves a file that nobody finishes to whoever fetches the same URL next. Renames two files, and looks
+  /// through the few that are kept.
+  package func keep(_ file: TemporaryFile, for key: EntryKey) {
+    file.keep(for: key, in: beginnings)
+    beginnings.trim(now: time(nil))
+  }
+
+  /// What a transfer has left under a key, read and found right; it is the caller's alone. Nil, at once,
+  /// where nothing was known to be there when the store was opened or has kept something last.
+  package func takeBeginning(_ key: EntryKey) async -> KeptBeginning? {
+    guard beginnings.mayHold(key) else { return nil }
+    let (beginnings, temporary) = (beginnings, temporary)
+    let found = try? await onThread(named: "store-partial") { () throws(StorageFailure) in
+      temporary.takeBeginning(key, from: beginnings)
+    }
+    return found ?? nil
+  }
+
+  /// Deletes what transfers have left under these keys.
+  package func forgetBeginnings(_ keys: [EntryKey]) async throws(StorageFailure) {
+    let beginnings = beginnings
+    try await onThread(named: "store-partial") { () throws(StorageFailure) in
+      beginnings.forget(Set(keys))
+    }
   }
 
   /// The SHA-256 and the length of an open file: for files that another process has written. The

@@ -7,7 +7,7 @@ import Vocabulary
 /// It disappears when nobody holds it any more, unless it was committed. Its descriptor stays open until
 /// then: after the commit it may still be read, but never written.
 package final class TemporaryFile: Sendable {
-  private enum Fate { case undecided, committed, discarded }
+  private enum Fate { case undecided, committed, discarded, kept }
 
   /// Open for reading and writing.
   package let descriptor: Int32
@@ -16,6 +16,8 @@ package final class TemporaryFile: Sendable {
   private let fate = Mutex(Fate.undecided)
   /// The object that took this file's place, with its lock.
   private let lock = Mutex<OwnedDescriptor?>(nil)
+  /// Up to where its bytes are right, should nobody finish it.
+  private let note: Mutex<BeginningNoteFile?>
 
   init(in home: TemporaryFolder) throws(StorageFailure) {
     self.home = home
@@ -25,8 +27,20 @@ package final class TemporaryFile: Sendable {
     guard descriptor >= 0 else {
       throw StorageFailure(errno: errno, "make", home.folder.path + "/" + name)
     }
+    note = Mutex(nil)
     // The umask may be strict, and a web server is another user.
     fchmod(descriptor, 0o644)
+  }
+
+  /// Takes over one that another store has begun.
+  init(
+    named name: String, descriptor taken: OwnedDescriptor, in home: TemporaryFolder,
+    note: BeginningNoteFile
+  ) {
+    self.home = home
+    self.name = name
+    descriptor = dup(taken.descriptor)
+    self.note = Mutex(note)
   }
 
   deinit {
@@ -50,14 +64,42 @@ package final class TemporaryFile: Sendable {
     }
   }
 
-  /// Takes its name away; the bytes go when the descriptor is closed. Does nothing after a commit.
-  package func discard() {
-    let isOurs = fate.withLock { fate in
+  /// Notes up to where its bytes are right, so that they can be found under a key even if this process is
+  /// killed. Writes some bytes to a small file; may be called on any thread.
+  ///
+  /// - Parameters:
+  ///   - digest: SHA-256 of the first `bytes` bytes.
+  ///   - record: what else it takes to go on; written once, with the first note.
+  package func note(_ bytes: Int, _ digest: Digest, for key: EntryKey, record: () -> [UInt8]) {
+    note.withLock { note in
+      if note == nil {
+        note = BeginningNoteFile(of: name, in: home.folder, for: key, record: record())
+      }
+      note?.mark(bytes, digest)
+    }
+  }
+
+  /// Leaves the file to whoever asks for the key it was noted under; it must not be written any more.
+  /// Without a note it does nothing, and the file goes.
+  func keep(for key: EntryKey, in folder: BeginningFolder) {
+    guard let noteName = note.withLock({ $0?.name }), decide(.kept) else { return }
+    folder.put(name, noteName, for: key, from: home.folder)
+  }
+
+  /// - Returns: false where it was decided before.
+  private func decide(_ new: Fate) -> Bool {
+    fate.withLock { fate in
       guard fate == .undecided else { return false }
-      fate = .discarded
+      fate = new
       return true
     }
-    if isOurs { unlinkat(home.folder.descriptor, name, 0) }
+  }
+
+  /// Takes its name away; the bytes go when the descriptor is closed. Does nothing after a commit.
+  package func discard() {
+    guard decide(.discarded) else { return }
+    unlinkat(home.folder.descriptor, name, 0)
+    note.withLock { $0?.remove() }
   }
 
   /// Holds the lock of an equal object as long as this file lives.
@@ -67,6 +109,7 @@ package final class TemporaryFile: Sendable {
   func becomeCommitted() {
     fate.withLock { $0 = .committed }
     unlinkat(home.folder.descriptor, name, 0)
+    note.withLock { $0?.remove() }
   }
 }
 

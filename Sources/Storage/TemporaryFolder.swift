@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Vocabulary
 
 /// This store's own folder below `tmp/`, locked for as long as the store lives.
 ///
@@ -38,12 +39,19 @@ final class TemporaryFolder: Sendable {
     String(counter.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 
-  /// Deletes the folders that processes have left when they ended.
-  static func sweep(_ parent: Folder) throws(StorageFailure) {
-    for name in try parent.names() {
+  /// Deletes the folders that processes have left when they ended, but for the beginnings that they had
+  /// noted.
+  static func sweep(_ parent: Folder, keeping kept: BeginningFolder) throws(StorageFailure) {
+    for name in try parent.names() where name != BeginningFolder.name {
       // Not a folder, gone meanwhile, or somebody's: none of our business.
       guard let folder = parent.subfolder(name).folder, try folder.tryLock() else { continue }
-      for file in try folder.names() { unlinkat(folder.descriptor, file, 0) }
+      let files = try folder.names()
+      for note in files {
+        let parts = note.split(separator: ".")
+        guard parts.count == 2, let key = EntryKey(hex: parts[1]) else { continue }
+        kept.put(String(parts[0]), note, for: key, from: folder)
+      }
+      for file in files { unlinkat(folder.descriptor, file, 0) }
       unlinkat(parent.descriptor, name, AT_REMOVEDIR)
     }
   }

@@ -104,7 +104,10 @@ package struct NetworkSettings: Sendable, Hashable {
   package var allow: [AddressRange] = []
   package var headers: [Header] = []
   package var userAgent: String?
-  package var proxy: String?
+  /// What all requests go through, and name look-ups do not; nil: straight to their origins.
+  package var proxy: ProxySettings?
+  /// The absolute path of a file of certificates in PEM form, trusted in place of the system's store.
+  package var caFile: String?
 
   package init() {}
 }

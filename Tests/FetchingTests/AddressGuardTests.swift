@@ -118,6 +118,29 @@ import Vocabulary
     #expect(origin.connections == 0)
   }
 
+  /// Spellings that are hosts to some parser or other: refused as URLs, or seen through.
+  @Test(arguments: [
+    "127.0.0.1.", "0x7f.1", "0x7F000001", "017700000001.", "127.0.0.1..", "127.1.",
+    "\u{FF11}\u{FF12}\u{FF17}.0.0.1", "\u{2460}\u{2461}\u{2466}.0.0.1",
+    "127\u{3002}0\u{3002}0\u{3002}1",
+    "%31%32%37.0.0.1", "127.0.0.1%00.example.com", "127.0.0.1%2f", "127.0.0.1\\@example.com",
+    "[::1%25lo]", "[::1%lo]", "[fe80::1%25eth0]", "[::ffff:127.0.0.1%25lo]", "[0::0:127.0.0.1]",
+    "[::FFFF:0x7f.0.0.1]", "example.com@127.0.0.1", "127.0.0.1#@example.com", "127.0.0.1 ",
+    "\u{FF4C}ocalhost", "localhost\u{3002}", "LOCALHOST.", "loc\u{00AD}alhost",
+    "256.0.0.1", "127.0.0.0x1", "4294967297", "0300.0250.0.1",
+  ])
+  func `refuses a special address in the clothes of a name`(_ host: String) async throws {
+    let origin = try OriginServer.start { _ in .ok("never") }
+    defer { origin.stop() }
+    var lab = Lab()
+    lab.settings.allow = []
+    guard let url = try? ItemURL("http://\(host):\(origin.port)/") else { return }
+    let failure = try await lab.failure(of: url.unredactedText)
+    #expect(failure.map { ["blocked-address", "dns"].contains($0.code) } == true, "\(url)")
+    #expect(failure?.requests == 0)
+    #expect(origin.connections == 0)
+  }
+
   @Test func `names the address and the way out`() async throws {
     var lab = Lab()
     lab.settings.allow = []

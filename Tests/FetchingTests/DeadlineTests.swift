@@ -204,4 +204,47 @@ import Vocabulary
       group.cancelAll()
     }
   }
+
+  /// Answers and deadlines that fall together: each item ends, once, as one or the other.
+  @Test func `and nothing breaks where answers come at the deadline`() async throws {
+    for _ in 1...25 {
+      let gate = OriginGate()
+      let origin = try OriginServer.start { _ in
+        .steps([.wait(gate)] + OriginResponse.ok("x").steps)
+      }
+      defer { origin.stop() }
+      let lab = Lab(.init(connections: 40)) {
+        $0.perHost = 40
+        $0.timeout = .seconds(10)
+      }
+      let ends = try await ends(of: 40, on: origin, lab, opening: gate)
+      #expect(ends["200", default: 0] + ends["timeout", default: 0] == 40, "\(ends)")
+    }
+  }
+
+  private func ends(
+    of count: Int, on origin: OriginServer, _ lab: Lab, opening gate: OriginGate
+  ) async throws -> [String: Int] {
+    await withTaskGroup(of: String.self) { group in
+      for number in 1...count {
+        group.addTask {
+          do {
+            return "\(try await lab.fetch(origin.url("/\(number)")).status)"
+          } catch {
+            return (error as? FetchFailure)?.code ?? "\(error)"
+          }
+        }
+      }
+      await origin.requests(reach: count)
+      group.addTask {
+        gate.open()
+        return "open"
+      }
+      group.addTask {
+        await lab.advance(by: .seconds(10))
+        return "late"
+      }
+      return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+    }
+  }
 }

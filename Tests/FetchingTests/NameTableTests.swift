@@ -16,19 +16,22 @@ import Vocabulary
   /// Looks one name up from its first exchange to libcurl.
   private func tell(_ table: inout NameTable, _ number: Int, at now: Int64) throws -> [String] {
     let exchange = try exchange(number)
-    guard table.need(exchange, at: now, spelling: { $0.host }) == .wait else { return [] }
+    guard
+      table.need(exchange, exchange.request.url.host, arrivedAt: now, at: now, spelling: { $0 })
+        == .wait
+    else { return [] }
     let name = table.nextLookup(at: now) ?? ""
     let waited = table.take(somewhere, for: name, at: now).map(\.exchange)
     #expect(waited === [exchange])
-    return table.directives(for: exchange.request.url, turn: number)
+    return table.directives(for: exchange.request.url.host, port: 80, turn: number)
   }
 
   @Test func `tells libcurl each name and port once, and again within one turn`() throws {
     var table = NameTable(fixed: [])
     let first = try tell(&table, 1, at: 0)
-    let url = try ItemURL("http://h1.example/")
-    let other = try ItemURL("http://h1.example:81/")
-    let later = [(url, 1), (url, 2), (other, 3)].map { table.directives(for: $0, turn: $1) }
+    let later = [(80, 1), (80, 2), (81, 3)].map {
+      table.directives(for: "h1.example", port: $0, turn: $1)
+    }
     #expect(first == ["h1.example:80:192.0.2.1"])
     #expect(later == [["h1.example:80:192.0.2.1"], [], ["h1.example:81:192.0.2.1"]])
   }
@@ -36,11 +39,11 @@ import Vocabulary
   @Test func `spells IPv6 addresses in brackets`() throws {
     var table = NameTable(fixed: [])
     let exchange = try exchange(1)
-    _ = table.need(exchange, at: 0, spelling: { $0.host })
+    _ = table.need(exchange, exchange.request.url.host, arrivedAt: 0, at: 0, spelling: { $0 })
     let name = table.nextLookup(at: 0) ?? ""
     let both = ["2001:db8::1", "192.0.2.1"].compactMap { NetworkAddress($0) }
     _ = table.take(.addresses(both), for: name, at: 0)
-    let lines = table.directives(for: exchange.request.url, turn: 1)
+    let lines = table.directives(for: "h1.example", port: 80, turn: 1)
     #expect(lines == ["h1.example:80:[2001:db8::1],192.0.2.1"])
   }
 
@@ -59,7 +62,8 @@ import Vocabulary
     var table = NameTable(fixed: [])
     let exchanges = try [1, 2].map(exchange)
     let decisions = exchanges.map { exchange in
-      table.need(exchange, at: 0, spelling: { _ in "same.example" })
+      table.need(
+        exchange, exchange.request.url.host, arrivedAt: 0, at: 0, spelling: { _ in "same.example" })
     }
     let lookups = [table.nextLookup(at: 0), table.nextLookup(at: 0)]
     let waited = table.take(somewhere, for: "same.example", at: 0).map(\.exchange)

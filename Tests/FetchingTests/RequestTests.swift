@@ -139,9 +139,21 @@ import Vocabulary
     #expect(origin.connections == 1)
   }
 
-  @Test func `is refused where a proxy is set, which is not supported yet`() async throws {
-    var lab = Lab()
-    lab.settings.proxy = "http://proxy.example:3128"
-    #expect(try await lab.failure(of: "http://example.com/")?.code == "unsupported-setting")
+  /// libcurl takes a connection that was closed before its first answer byte for a stale one, and asks
+  /// again over another. Whoever counts requests has to see it.
+  @Test func `is counted each time that it leaves`() async throws {
+    let origin = try OriginServer.start { request in
+      request.path == "/stale" && request.number == 1 ? .steps([.reset]) : .ok("x")
+    }
+    defer { origin.stop() }
+    let lab = Lab()
+    #expect(try await lab.fetch(origin.url("/first")).requests == 1)
+    let response = try await lab.fetch(origin.url("/stale"))
+    #expect(response.status == 200)
+    #expect(response.requests == 2)
+    #expect(response.effort.attempts == 1)
+    #expect(origin.requests.map(\.target) == ["/first", "/stale", "/stale"])
+    #expect(origin.requests.map(\.connection) == [1, 1, 2])
+    #expect(origin.peakRequests == 1)
   }
 }

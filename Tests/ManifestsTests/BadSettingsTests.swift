@@ -125,7 +125,39 @@ struct BadRow: CustomTestStringConvertible, Sendable {
         + "\"127.0.0.0/8\"",
       "network.allow[2]: \"10.0.0.0/33\" is no address and no block of addresses such as "
         + "\"127.0.0.0/8\""),
-    row("\"network\": {\"proxy\": \"http://p\"}", "network.proxy: not supported yet"),
+    row(
+      "\"network\": {\"proxy\": \"http://p\"}",
+      "network.proxy: names no port: write it as \"http://HOST:PORT\""),
+    row(
+      "\"network\": {\"proxy\": \"p:3128\"}",
+      "network.proxy: is no proxy: write it as \"http://HOST:PORT\", or with https or socks5"),
+    row(
+      "\"network\": {\"proxy\": \"ftp://p:21\"}",
+      "network.proxy: is no proxy: write it as \"http://HOST:PORT\", or with https or socks5"),
+    row(
+      "\"network\": {\"proxy\": \"http://p:3128/path\"}",
+      "network.proxy: names no port: write it as \"http://HOST:PORT\""),
+    row(
+      "\"network\": {\"proxy\": \"http://p:99999\"}",
+      "network.proxy: is no proxy: write it as \"http://HOST:PORT\", or with https or socks5"),
+    row(
+      "\"network\": {\"proxy\": \"socks4://p:1080\"}",
+      "network.proxy: socks4:// proxies are not supported: use http, https or socks5"),
+    row("\"network\": {\"proxy\": 8080}", "network.proxy: must be a string, not a number"),
+    row("\"network\": {\"caFile\": 1}", "network.caFile: must be a file's path, not a number"),
+    row(
+      "\"network\": {\"caFile\": \"none.pem\"}",
+      "network.caFile: \"none.pem\" cannot be read: No such file or directory"),
+    row(
+      "\"network\": {\"caFile\": \"/tmp\"}",
+      "network.caFile: \"/tmp\" is not a regular file"),
+    row(
+      "\"network\": {\"caFile\": \"job.json\"}",
+      "network.caFile: \"job.json\" holds no certificate in PEM form "
+        + "(-----BEGIN CERTIFICATE-----)"),
+    row(
+      "\"hosts\": [{\"match\": \"a.b\", \"network\": {\"caFile\": \"x\"}}]",
+      "hosts[0].network.caFile: \"x\" cannot be read: No such file or directory"),
     row(
       "\"network\": {\"userAgent\": \"a\\r\\nb\"}",
       "network.userAgent: must not be empty or hold control characters"),

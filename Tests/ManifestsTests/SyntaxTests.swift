@@ -41,6 +41,36 @@ import Testing
     #expect(problems(row.text) == row.lines)
   }
 
+  @Test(arguments: [
+    ("\\ud800", 28), ("\\ud83dx", 28), ("\\ud83d\\u0041", 33), ("\\ude00", 27), ("\\uD83D\\n", 29),
+    ("\\ud83d\\ud83d", 33),
+  ])
+  func `is at fault where an escape is half of a character`(text: String, column: Int) {
+    #expect(
+      problems("{\"version\": 1, \"x\": \"\(text)\"}").map { $0.prefix { $0 != ":" } } == [
+        "line 1, column \(column)"
+      ])
+    #expect(
+      problems("{\"version\": 1, \"items\": [\"http://a.example/\(text)\"]}").first?
+        .hasSuffix("not JSON: a \\u escape that is half of a surrogate pair") == true)
+  }
+
+  @Test func `may hold whole characters as escapes, and escaped backslashes`() {
+    let good = "\\ud83d\\ude00\\\\ud800\\\"\\u00e9\\\\\\uD83D\\uDE00"
+    #expect(
+      problems("{\"version\": 1, \"name\": \"a\", \"$schema\": \"\(good)\"}") == [])
+  }
+
+  @Test func `is at fault where a string is no UTF-8`() {
+    let text = Array("{\"version\": 1, \"items\": [\"http://a.example/".utf8)
+    for bad in [[0xFF], [0xC3, 0x28], [0xED, 0xA0, 0x80], [0xC0, 0xAF]] as [[UInt8]] {
+      let said = problems(ManifestTestFile(text + bad + Array("\"]}".utf8)))
+      let isPlaced =
+        said.first?.hasPrefix("line 1, column ") == true || said == ["items[0].url: is not UTF-8"]
+      #expect(said.count == 1 && isPlaced, "\(bad): \(said)")
+    }
+  }
+
   @Test func `comes with the faults that were found in the items before`() {
     #expect(
       problems("{\"items\": [17, {\"ulr\": \"x\"},") == [

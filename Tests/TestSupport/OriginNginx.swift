@@ -16,8 +16,12 @@ package final class OriginNginx: Sendable {
     let what: String
   }
 
-  /// Serves one file, `/a.txt`, that says `hello`.
-  package init() throws {
+  /// Serves one file, `/a.txt`, that says `hello`, and more.
+  ///
+  /// - Parameters:
+  ///   - files: by their names.
+  ///   - target: where everything below `/away/` is redirected to, by 303.
+  package init(files: [String: [UInt8]] = [:], redirectingTo target: String? = nil) throws {
     var template = Array("/tmp/origin-nginx-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure(what: "mkdtemp") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -25,7 +29,8 @@ package final class OriginNginx: Sendable {
     port = try Self.freePort()
     log = try OriginLog(path: "\(folder)/access.log")
     try Self.write("hello", to: "\(folder)/a.txt")
-    try Self.write(Self.configuration(folder, port), to: "\(folder)/nginx.conf")
+    for (name, bytes) in files { StorageTemporaryFolder.write(bytes, to: "\(folder)/\(name)") }
+    try Self.write(Self.configuration(folder, port, target), to: "\(folder)/nginx.conf")
     guard
       Self.run(
         "/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
@@ -46,7 +51,10 @@ package final class OriginNginx: Sendable {
     _ = Self.run("/bin/rm", "-rf", folder)
   }
 
-  private static func configuration(_ folder: String, _ port: UInt16) -> String {
+  private static func configuration(
+    _ folder: String, _ port: UInt16, _ target: String?
+  ) -> String {
+    let away = target.map { "location /away/ { return 303 \($0); }" } ?? ""
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: " ")
     return """
@@ -57,7 +65,7 @@ package final class OriginNginx: Sendable {
         log_format short '$server_protocol $connection $request_uri';
         access_log \(folder)/access.log short; \(temporary)
         server {
-          listen 127.0.0.1:\(port) ssl http2; root \(folder);
+          listen 127.0.0.1:\(port) ssl http2; root \(folder); \(away)
           ssl_certificate \(folder)/certificate.pem; ssl_certificate_key \(folder)/key.pem;
         }
       }

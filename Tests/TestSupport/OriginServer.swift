@@ -59,18 +59,21 @@ package final class OriginServer: Sendable {
   ///   - host: an address of this machine: `127.0.0.1`, `127.0.0.2`, `::1`.
   ///   - port: 0: any that is free.
   ///   - acceptDelay: before each connection is taken from the kernel's queue.
+  ///   - keepsRequests: whether it remembers what it was asked; otherwise each request is its first.
   package static func start(
     host: String = "127.0.0.1", port: UInt16 = 0, acceptDelay: Duration = .zero,
+    keepsRequests: Bool = true,
     _ respond: @escaping @Sendable (Request) -> OriginResponse
   ) throws -> OriginServer {
     let listener = try OriginSocket.listen(host: host, port: port, backlog: 512)
-    return OriginServer(host, listener, acceptDelay, respond)
+    return OriginServer(host, listener, acceptDelay, keepsRequests, respond)
   }
 
   package let host: String
   package let port: UInt16
   private let listener: CInt
   private let acceptDelay: Duration
+  private let keepsRequests: Bool
   private let respond: @Sendable (Request) -> OriginResponse
 
   private struct State {
@@ -87,12 +90,13 @@ package final class OriginServer: Sendable {
   private let state = Mutex(State())
 
   private init(
-    _ host: String, _ listener: CInt, _ acceptDelay: Duration,
+    _ host: String, _ listener: CInt, _ acceptDelay: Duration, _ keepsRequests: Bool,
     _ respond: @escaping @Sendable (Request) -> OriginResponse
   ) {
     self.host = host
     self.listener = listener
     self.acceptDelay = acceptDelay
+    self.keepsRequests = keepsRequests
     self.respond = respond
     port = OriginSocket.port(of: listener)
     _ = OwnedThread(name: "origin-accept") { [self] in acceptAll() }
@@ -103,14 +107,15 @@ package final class OriginServer: Sendable {
     "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(target)"
   }
 
-  /// Closes the listener and every connection.
+  /// Closes the listener and every connection. Under the lock, as every close is: a number that was
+  /// closed meanwhile is that of somebody else's socket.
   package func stop() {
-    let open = state.withLock { state in
+    state.withLock { state in
+      guard !state.isStopped else { return }
       state.isStopped = true
-      return state.open
+      shutdown(listener, CInt(SHUT_RDWR))
+      for socket in state.open { shutdown(socket, CInt(SHUT_RDWR)) }
     }
-    shutdown(listener, CInt(SHUT_RDWR))
-    for socket in open { shutdown(socket, CInt(SHUT_RDWR)) }
   }
 
   // MARK: What it saw
@@ -157,7 +162,10 @@ package final class OriginServer: Sendable {
         serve(socket, number)
       }
     }
-    close(listener)
+    state.withLock { state in
+      state.isStopped = true
+      close(listener)
+    }
   }
 
   private func serve(_ socket: CInt, _ connection: Int) {
@@ -168,18 +176,22 @@ package final class OriginServer: Sendable {
       let goesOn = respond(request).play(on: socket) { state.withLock { $0.underWay -= 1 } }
       if !goesOn || request["connection"]?.lowercased() == "close" { break }
     }
-    _ = state.withLock { $0.open.remove(socket) }
-    close(socket)
+    state.withLock { state in
+      state.open.remove(socket)
+      close(socket)
+    }
   }
 
   private func note(_ head: [UInt8], _ connection: Int) -> Request? {
     guard var request = Request(head, connection: connection) else { return nil }
     let ready = state.withLock { state in
-      state.counts[request.target, default: 0] += 1
-      request.number = state.counts[request.target]!
       state.underWay += 1
       request.underWay = state.underWay
-      state.requests.append(request)
+      if keepsRequests {
+        state.counts[request.target, default: 0] += 1
+        request.number = state.counts[request.target]!
+        state.requests.append(request)
+      }
       state.peak = max(state.peak, state.underWay)
       let count = state.requests.count
       defer { state.waiters.removeAll { $0.count <= count } }
@@ -207,7 +219,7 @@ extension OriginServer.Request {
     self.headBytes = headBytes
     self.head = head
     self.connection = connection
-    number = 0
+    number = 1
     underWay = 0
     arrivedAt = .now
   }

@@ -19,6 +19,7 @@ final class JSONParser {
   private var fed = 0
   /// Bytes fed since the last event: a token under way, or blanks.
   private var quiet = 0
+  private var surrogates = SurrogateCheck()
 
   init(_ events: JSONEvents) {
     self.events = events
@@ -34,6 +35,13 @@ final class JSONParser {
 
   func feed(_ bytes: UnsafeRawBufferPointer) throws(Stop) {
     guard let base = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+    if let fault = surrogates.fault(in: bytes) {
+      // What stands before it may be worse.
+      let status = yajl_parse(handle, base, fault)
+      guard status == yajl_status_ok else { throw stop(status) }
+      throw Stop(
+        offset: fed + fault + 1, reason: "not JSON: a \\u escape that is half of a surrogate pair")
+    }
     let before = events.count
     let status = yajl_parse(handle, base, bytes.count)
     guard status == yajl_status_ok else { throw stop(status) }

@@ -8,6 +8,7 @@ enum ManifestKeys {
   static let network = [
     "concurrency", "perHost", "ratePerHost", "connectTimeout", "idleTimeout", "timeout",
     "maxBytes", "maxRedirects", "attempts", "backoff", "allow", "headers", "userAgent", "proxy",
+    "caFile",
   ]
   static let backoff = ["initial", "max"]
   static let cache = [

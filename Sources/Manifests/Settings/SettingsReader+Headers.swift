@@ -57,7 +57,8 @@ extension SettingsReader {
     return value
   }
 
-  private func filledIn(_ template: HeaderTemplate, at place: Place) -> String? {
+  /// - Returns: nil where a variable is not set; that has been noted.
+  func filledIn(_ template: HeaderTemplate, at place: Place) -> String? {
     var text = ""
     var isComplete = true
     for part in template.parts {

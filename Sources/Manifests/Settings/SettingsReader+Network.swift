@@ -9,9 +9,7 @@ extension SettingsReader {
     _ value: JSONValue, at place: Place, into network: inout NetworkSettings, forHost: Bool = false
   ) {
     guard
-      let object = ObjectReader(
-        value, at: place, keys: ManifestKeys.network, unsupported: Unsupported.networkKeys,
-        problems: problems)
+      let object = ObjectReader(value, at: place, keys: ManifestKeys.network, problems: problems)
     else { return }
     if forHost, object.has("concurrency") {
       object.reject("concurrency", "counts over all hosts: set it in the job's network")
@@ -31,6 +29,8 @@ extension SettingsReader {
     if object.has("allow") { network.allow = allowed(object) }
     if object.has("headers") { network.headers = headers(object) }
     if let agent = userAgent(object) { network.userAgent = agent }
+    readProxy(object, into: &network.proxy)
+    readCAFile(object, into: &network.caFile)
   }
 
   private func readBackoff(_ object: ObjectReader, into network: inout NetworkSettings) {

@@ -3,8 +3,10 @@ import Vocabulary
 /// Turns a manifest's head into `JobSettings`, noting all that is wrong with it.
 struct SettingsReader {
   let problems: Problems
-  /// Where `${NAME}` in headers comes from.
+  /// Where `${NAME}` in headers and proxies comes from.
   let environment: [String: String]
+  /// What the paths of files are relative to.
+  var folder = "/"
   /// Stands for a variable that is not set, where nothing is to be asked; nil: that is a problem.
   var standIn: String?
 

@@ -4,7 +4,6 @@ import Vocabulary
 /// Whoever makes one of them work takes it out here.
 enum Unsupported {
   static let documentKeys: Set<String> = ["fallback", "sources"]
-  static let networkKeys: Set<String> = ["proxy"]
 
   /// Originals that no decoder takes, whatever the manifest allows.
   static let formats: Set<ImageFormat> = [.svg, .jp2, .bmp, .pdf]
