@@ -37,6 +37,8 @@ struct NameTable {
   /// For each host as URLs write it the name as libcurl spells it; nil where there is none to look up:
   /// an address, or a name that is fixed.
   private var names: [String: String?] = [:]
+  /// The one that was asked for last, which most exchanges have as well.
+  private var latest: (host: String, name: String?) = ("", nil)
   private var entries: [String: Entry] = [:]
   /// Names that wait for a free look-up.
   private var queue: [String] = []
@@ -78,7 +80,7 @@ struct NameTable {
   private mutating func name(
     of url: ItemURL, at now: Int64, _ spelling: (ItemURL) -> String?
   ) -> String? {
-    if let known = names[url.host] { return known }
+    if let known = knownName(of: url.host) { return known }
     var name = spelling(url)
     if let text = name, text.hasPrefix("[") || NetworkAddress(text) != nil || isFixed(text) {
       name = nil
@@ -86,6 +88,13 @@ struct NameTable {
     sweep(at: now)
     names[url.host] = .some(name)
     return name
+  }
+
+  private mutating func knownName(of host: String) -> String?? {
+    if host == latest.host { return .some(latest.name) }
+    guard let known = names[host] else { return nil }
+    latest = (host, known)
+    return known
   }
 
   private func isFixed(_ name: String) -> Bool { fixed.contains { $0.hasPrefix("\(name):") } }
@@ -190,7 +199,7 @@ struct NameTable {
       lines += withdrawn
       withdrawn = []
     }
-    guard let name = names[url.host] ?? nil, let index = entries.index(forKey: name),
+    guard let name = knownName(of: url.host) ?? nil, let index = entries.index(forKey: name),
       case .addresses(let addresses) = entries.values[index].answer
     else { return lines }
     if let told = entries.values[index].told[url.port], told.addresses == addresses,
@@ -212,6 +221,7 @@ struct NameTable {
       entries[name] = nil
       withdrawn += entry.told.keys.map { "-\(name):\($0)" }
     }
+    latest = ("", nil)
     names = names.filter { host in host.value.map { entries[$0] != nil } ?? false }
     sweepAt = max(4096, max(entries.count, names.count) * 2)
   }
