@@ -22,16 +22,9 @@ final class BenchFolder {
     return folder
   }
 
-  /// Each call gives a new empty folder and takes the one before away: for a round's outputs.
-  func turns(_ name: String) -> () throws -> String {
-    var last: String?
-    return {
-      if let last { Self.remove(last) }
-      let folder = try self.make(name)
-      last = folder
-      return folder
-    }
-  }
+  /// Each call gives a new empty folder, for a round's outputs. None goes before the end: file systems
+  /// pass over what was deleted lately, and that would be measured as well.
+  func turns(_ name: String) -> () throws -> String { { try self.make(name) } }
 
   func remove() { Self.remove(path) }
 

@@ -22,7 +22,7 @@ struct Contender {
 extension Contender {
   /// This program again, in a process of its own.
   static func work(
-    _ name: String, _ work: Work.Name, _ values: @escaping () throws -> [String: String]
+    _ name: String, _ work: Measurement.Name, _ values: @escaping () throws -> [String: String]
   ) -> Contender {
     Contender(
       name: name,

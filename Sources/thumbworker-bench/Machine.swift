@@ -23,6 +23,6 @@ enum Machine {
 
   private static func text(of path: String) -> String {
     // A machine that does not say stays unknown.
-    (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    (try? contents(of: path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 }

@@ -12,7 +12,8 @@ import Glibc
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {
   if arguments.first == "measure" {
-    try await Work.run(arguments.dropFirst())
+    try Measurement.start(arguments.dropFirst())
+    while true { pause() }
   } else {
     try Bench(BenchOptions(arguments)).run()
   }

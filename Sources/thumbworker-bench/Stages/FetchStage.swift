@@ -23,17 +23,23 @@ struct FetchStage {
       contenders: [
         .work("thumbworker", .fetch) { withExtendedLifetime(origin) { values } },
         .work("its transfers alone", .transfer) { values },
-      ] + floors(origin.url, list, requests, connections))
+      ] + context.yardsticks.fetches(origin.url, list, requests: requests, context.options))
   }
+}
 
-  private func floors(
-    _ url: String, _ list: String, _ requests: Int, _ connections: Int
+extension Yardsticks {
+  /// Requests through libcurl's multi interface on one thread, bodies hashed; with its own short head,
+  /// and with the fields that we send, where there is such a program.
+  func fetches(
+    _ url: String, _ list: String, requests: Int, _ options: BenchOptions
   ) -> [Contender] {
     let programs = [("libcurl in C", "fetch"), ("libcurl in C, our fields", "fetch-fields")]
     return programs.flatMap { name, program in
-      context.yardsticks.floor(
+      floor(
         name, program: program,
-        arguments: { ["-c", "\(connections)", "-r", "\(requests)", "-m", "hash", url, list] },
+        arguments: {
+          ["-c", "\(options.connections)", "-r", "\(requests)", "-m", "hash", url, list]
+        },
         read: { child in
           Sample(
             items: requests, wall: try Yardsticks.number(after: "\"wall\":", in: child.output),

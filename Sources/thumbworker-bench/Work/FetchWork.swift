@@ -6,24 +6,27 @@ import Threading
 import Vocabulary
 
 /// Requests through the fetcher, so many at a time; bodies are hashed and dropped.
-struct FetchWork {
+struct FetchWork: Work {
   private let urls: [ItemURL]
   private let requests: Int
   private let connections: Int
+  private let engine: TransferEngine
 
   init(_ values: WorkValues) throws {
     urls = try values.urls()
     requests = try values.count("requests")
     connections = try values.count("connections")
+    engine = TransferEngine(connections: connections)
   }
 
+  var executor: (any TaskExecutor)? { engine.executor }
+
   func run() async throws {
-    let engine = TransferEngine(connections: connections)
     let fetcher = Fetcher(
       engine: engine, sleeper: SystemSleeper(), clock: .system, jitter: { .random(in: 0..<1) })
     let settings = NetworkSettings.loopback(connections: connections)
     try await WorkReport.measure {
-      try await inTurn(requests, atATime: connections, on: engine.executor) { number in
+      try await inTurn(requests, atATime: connections) { number in
         let reply = try await fetcher.fetch(
           FetchRequest(
             url: urls[number % urls.count], settings: settings, sendsCredentials: true,
@@ -33,27 +36,29 @@ struct FetchWork {
         }
       }
     }
-    engine.stop()
   }
 }
 
 /// The same without the fetcher: no gate of the host, no attempts, no fields of ours.
-struct TransferWork {
+struct TransferWork: Work {
   private let urls: [ItemURL]
   private let requests: Int
   private let connections: Int
+  private let engine: TransferEngine
 
   init(_ values: WorkValues) throws {
     urls = try values.urls()
     requests = try values.count("requests")
     connections = try values.count("connections")
+    engine = TransferEngine(connections: connections)
   }
 
+  var executor: (any TaskExecutor)? { engine.executor }
+
   func run() async throws {
-    let engine = TransferEngine(connections: connections)
     let guarding = AddressGuard(allow: NetworkSettings.loopback(connections: 1).allow)
     try await WorkReport.measure {
-      try await inTurn(requests, atATime: connections, on: engine.executor) { number in
+      try await inTurn(requests, atATime: connections) { number in
         let report = await engine.perform(
           ExchangeRequest(
             url: urls[number % urls.count], guarding: guarding, makeSink: { DroppingSink.only }))
@@ -63,7 +68,6 @@ struct TransferWork {
         }
       }
     }
-    engine.stop()
   }
 }
 
@@ -78,13 +82,12 @@ final class DroppingSink: BodySink {
 ///
 /// - Returns: `count`.
 func inTurn(
-  _ count: Int, atATime parallel: Int, on executor: any TaskExecutor,
-  _ body: @escaping @Sendable (Int) async throws -> Void
+  _ count: Int, atATime parallel: Int, _ body: @escaping @Sendable (Int) async throws -> Void
 ) async throws -> Int {
   let next = Counter()
   try await withThrowingTaskGroup(of: Void.self) { group in
     for _ in 0..<parallel {
-      group.addTask(executorPreference: executor) {
+      group.addTask {
         while case let number = next.take(), number < count { try await body(number) }
       }
     }

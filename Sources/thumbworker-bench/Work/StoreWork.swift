@@ -10,7 +10,7 @@ import Vocabulary
 
 /// Claims, fetches, commits and settles each item of a job, as a run does but for decoding and
 /// publishing.
-struct StoreWork {
+struct StoreWork: Work {
   private let urls: [ItemURL]
   private let connections: Int
   private let layout: RootLayout
