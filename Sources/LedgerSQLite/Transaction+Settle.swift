@@ -5,11 +5,7 @@ import Vocabulary
 extension Transaction {
   /// Writes one claim's results if its lease still holds.
   func settle(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
-    guard try holds(settlement.lease) else { return .leaseLost }
-    guard try objectsStand(for: settlement) else {
-      try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
-      return .leaseLost
-    }
+    guard try end(settlement.lease), try objectsStand(for: settlement) else { return .leaseLost }
     var links = LinkChanges()
     for object in settlement.objects { try keep(object) }
     for variant in settlement.variants { try keep(variant) }
@@ -21,7 +17,6 @@ extension Transaction {
       settled.insert(item.item)
     }
     for original in purged { try letGo(original) }
-    try connection.run("DELETE FROM leases WHERE entry = ?", .key(settlement.lease.entry))
     return .committed(links.tasks, items: settled)
   }
 
