@@ -38,6 +38,7 @@ let package = Package(
   products: [
     .executable(name: "thumbworker", targets: ["thumbworker"]),
     .executable(name: "thumbdecoder", targets: ["thumbdecoder"]),
+    .executable(name: "thumbworker-bench", targets: ["thumbworker-bench"]),
   ],
   targets: [
     // C: each imported by exactly one Swift target
@@ -99,6 +100,14 @@ let package = Package(
         "LedgerSQLite", "Manifests", "Pipeline", "Reporting", "Storage", "Threading", "Vocabulary",
       ]),
     program("thumbworker", ["Commands"]),
+
+    // figures: how fast each stage is
+    program(
+      "thumbworker-bench",
+      [
+        "DecoderPool", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "LedgerCore",
+        "LedgerSQLite", "Manifests", "Storage", "Threading", "Vocabulary",
+      ]),
 
     // tests
     .target(

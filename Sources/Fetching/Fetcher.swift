@@ -42,7 +42,8 @@ package final class Fetcher: Sendable {
   /// - Returns: any response that came whole, whatever its status; one that asks for another try
   ///   (429, 503, …) only when the attempts are used up or its Retry-After is longer than a minute.
   /// - Throws: faults of the network, broken or refused responses, limits; a cancelled task.
-  package func fetch(
+  // Where its caller runs, like what it calls: changes of executor cost more than a fetch's own work.
+  nonisolated(nonsending) package func fetch(
     _ request: FetchRequest
   ) async throws(FetchFailure) -> FetchedResponse {
     var partial = await request.takeBeginning()
@@ -79,14 +80,14 @@ package final class Fetcher: Sendable {
       let left = limit + effort.waited - turn.now
       let report = await attempt(request, fields, continuing: partial, within: left)
       effort.count(report)
+      let sign = HostSign(report, hadItsTime: left >= request.settings.timeout)
+      // It holds until the server says anything else.
+      let beginning = report.partial ?? (report.status == nil ? partial : nil)
       let verdict = judge(
         report, continuing: partial, request, fields, effort, limit: limit + effort.waited)
-      // It holds until the server says anything else.
-      partial = report.partial ?? (report.status == nil ? partial : nil)
+      partial = beginning
       // After a hold that the response may have brought.
-      gates.leave(
-        request.url.host, ticket,
-        HostSign(report, hadItsTime: left >= request.settings.timeout))
+      gates.leave(request.url.host, ticket, sign)
       switch verdict {
       case .over(let ended): return try ended.get()
       case .againAfterHold(let ended): former = ended  // the gate makes everybody wait
@@ -99,13 +100,24 @@ package final class Fetcher: Sendable {
 
   // MARK: One attempt
 
-  private func attempt(
+  nonisolated(nonsending) private func attempt(
     _ request: FetchRequest, _ fields: RequestFields, continuing partial: PartialBody?,
     within left: Duration
   ) async -> ExchangeReport {
-    let settings = request.settings
-    let outOfTime = TransferFault.timeout(.whole(settings.timeout))
+    let outOfTime = TransferFault.timeout(.whole(request.settings.timeout))
     guard left > .zero else { return ExchangeReport(unstarted: outOfTime) }
+    var report = await engine.perform(
+      exchange(for: request, fields, continuing: partial, within: left))
+    // What was left of it means nothing to the user, who has set the whole.
+    if case .timeout(.whole) = report.fault { report.fault = outOfTime }
+    return report
+  }
+
+  private func exchange(
+    for request: FetchRequest, _ fields: RequestFields, continuing partial: PartialBody?,
+    within left: Duration
+  ) -> ExchangeRequest {
+    let settings = request.settings
     var exchange = ExchangeRequest(
       url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
       connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout,
@@ -117,10 +129,7 @@ package final class Fetcher: Sendable {
       exchange.fields += partial.requestFields
       exchange.partial = partial
     }
-    var report = await engine.perform(exchange)
-    // What was left of it means nothing to the user, who has set the whole.
-    if case .timeout(.whole) = report.fault { report.fault = outOfTime }
-    return report
+    return exchange
   }
 
   // MARK: What follows
@@ -135,7 +144,7 @@ package final class Fetcher: Sendable {
   }
 
   private func judge(
-    _ report: ExchangeReport, continuing partial: PartialBody?, _ request: FetchRequest,
+    _ report: consuming ExchangeReport, continuing partial: PartialBody?, _ request: FetchRequest,
     _ fields: RequestFields, _ effort: FetchEffort, limit: Duration
   ) -> Verdict {
     // What an earlier process left may be of no use any more: this one's attempts are for the whole.
@@ -196,7 +205,7 @@ package final class Fetcher: Sendable {
     }
   }
 
-  private func backOff(
+  nonisolated(nonsending) private func backOff(
     _ request: FetchRequest, _ effort: inout FetchEffort
   ) async throws(FetchFailure) {
     let settings = request.settings
@@ -227,7 +236,7 @@ extension FetchEffort {
 
 extension FetchedResponse {
   /// - Parameter report: of an exchange without fault: it has a head.
-  fileprivate init(_ report: ExchangeReport, _ sent: RequestFields, effort: FetchEffort) {
+  fileprivate init(_ report: consuming ExchangeReport, _ sent: RequestFields, effort: FetchEffort) {
     self.init(
       status: report.status!, fields: report.fields, requestTime: report.requestTime!,
       responseTime: report.responseTime!, requestFields: sent.kept,

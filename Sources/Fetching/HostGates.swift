@@ -46,7 +46,9 @@ final class HostGates: Sendable {
   }
 
   /// Returns when the transfer may start; then `leave` has to follow.
-  func enter(_ host: String, parallel: Int, spacing: Duration) async -> Turn {
+  nonisolated(nonsending) func enter(
+    _ host: String, parallel: Int, spacing: Duration
+  ) async -> Turn {
     let now = sleeper.now
     let (ticket, admission) = state.withLock { state in
       state.lastTicket += 1

@@ -5,6 +5,8 @@
 
 extension String {
   /// A field value as it came over the wire.
+  // Inlinable, as every head's every new line comes through here: without it each byte is a call.
+  @inlinable
   package init(fieldBytes bytes: some Collection<UInt8>) {
     guard bytes.contains(where: { $0 >= 0x80 }) else {
       self.init(decoding: bytes, as: UTF8.self)

@@ -117,13 +117,16 @@ package struct ExchangeReport: Sendable {
 final class Exchange: Sendable {
   let request: ExchangeRequest
   let isCancelled = Atomic(false)
-  private let onEnd: @Sendable (ExchangeReport) -> Void
+  // Written once, before the exchange goes to the transfer thread through its inbox, whose lock
+  // orders it; read on that thread only.
+  private nonisolated(unsafe) var waiter: UnsafeContinuation<ExchangeReport, Never>?
 
-  /// - Parameter onEnd: called exactly once, on the transfer thread.
-  init(_ request: ExchangeRequest, onEnd: @escaping @Sendable (ExchangeReport) -> Void) {
-    self.request = request
-    self.onEnd = onEnd
-  }
+  init(_ request: consuming ExchangeRequest) { self.request = request }
 
-  func end(_ report: ExchangeReport) { onEnd(report) }
+  /// Before the exchange is posted: who resumes at its end.
+  // Unsafe is the name of the one without a check: an exchange ends exactly once.
+  func resumeAtEnd(_ waiter: UnsafeContinuation<ExchangeReport, Never>) { self.waiter = waiter }
+
+  /// Exactly once, on the transfer thread, or instead of posting it.
+  func end(_ report: consuming ExchangeReport) { waiter?.resume(returning: report) }
 }

@@ -37,6 +37,8 @@ struct NameTable {
   /// For each host as URLs write it the name as libcurl spells it; nil where there is none to look up:
   /// an address, or a name that is fixed.
   private var names: [String: String?] = [:]
+  /// The one that was asked for last, which most exchanges have as well.
+  private var latest: (host: String, name: String?) = ("", nil)
   private var entries: [String: Entry] = [:]
   /// Names that wait for a free look-up.
   private var queue: [String] = []
@@ -82,7 +84,7 @@ struct NameTable {
   private mutating func name(
     of host: String, at now: Int64, _ spelling: (String) -> String?
   ) -> String? {
-    if let known = names[host] { return known }
+    if let known = knownName(of: host) { return known }
     var name = spelling(host)
     if let text = name, text.hasPrefix("[") || NetworkAddress(text) != nil || isFixed(text) {
       name = nil
@@ -90,6 +92,13 @@ struct NameTable {
     sweep(at: now)
     names[host] = .some(name)
     return name
+  }
+
+  private mutating func knownName(of host: String) -> String?? {
+    if host == latest.host { return .some(latest.name) }
+    guard let known = names[host] else { return nil }
+    latest = (host, known)
+    return known
   }
 
   private func isFixed(_ name: String) -> Bool { fixed.contains { $0.hasPrefix("\(name):") } }
@@ -223,7 +232,7 @@ struct NameTable {
       lines += withdrawn
       withdrawn = []
     }
-    guard let name = names[host] ?? nil, let index = entries.index(forKey: name),
+    guard let name = knownName(of: host) ?? nil, let index = entries.index(forKey: name),
       case .addresses(let addresses) = entries.values[index].answer
     else { return lines }
     if let told = entries.values[index].told[port], told.addresses == addresses,
@@ -245,6 +254,7 @@ struct NameTable {
       entries[name] = nil
       withdrawn += entry.told.keys.map { "-\(name):\($0)" }
     }
+    latest = ("", nil)
     names = names.filter { host in host.value.map { entries[$0] != nil } ?? false }
     sweepAt = max(4096, max(entries.count, names.count) * 2)
   }

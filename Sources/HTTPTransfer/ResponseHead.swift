@@ -2,28 +2,25 @@ import Glibc
 import HTTPCaching
 
 /// A response's head as it arrives, line by line, interim responses skipped.
+///
+/// An origin says most things in each response: what the line before in the same place has said is
+/// kept where the bytes are equal, instead of being read anew.
 struct ResponseHead {
   private(set) var status = 0
+  /// Of this head once it is complete; before that they may end with lines of the head before.
   private(set) var lines: [HTTPFields.Line] = []
+  /// The bytes of each of `lines`; empty where they are not to be compared.
+  private var texts: [[UInt8]] = []
+  /// Of `lines`, those of this head.
+  private var count = 0
   private(set) var isComplete = false
   private var bytes = 0
-  private var texts = HeadTexts()
-  /// Of the head before: an origin says most things in each response, and an equal line is kept
-  /// instead of read anew.
-  private var former: [HTTPFields.Line] = []
-  private var formerTexts = HeadTexts()
 
   static let maxBytes = 256 << 10
 
   mutating func reset() {
     status = 0
-    if !lines.isEmpty {
-      former = lines
-      swap(&texts, &formerTexts)
-    }
-    texts.removeAll()
-    lines = []
-    lines.reserveCapacity(former.count)
+    count = 0
     isComplete = false
     bytes = 0
   }
@@ -48,24 +45,33 @@ struct ResponseHead {
   }
 
   private mutating func takeField(_ text: UnsafeRawBufferPointer) -> Progress {
-    let place = lines.count
-    if place < former.count, formerTexts.hasEqual(text, at: place) {
-      lines.append(former[place])
-    } else {
-      guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
-        return .nonsense("a header line has no name")
-      }
-      lines.append(
-        HTTPFields.Line(
-          name: text[..<colon].trimmedText, value: text[(colon + 1)...].trimmedText))
+    if count < texts.count, texts[count].isEqual(to: text) {
+      count += 1
+      return .more
     }
-    texts.append(text)
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
+      return .nonsense("a header line has no name")
+    }
+    add(
+      HTTPFields.Line(name: text[..<colon].trimmedText, value: text[(colon + 1)...].trimmedText),
+      text)
     return .more
   }
 
+  private mutating func add(_ line: HTTPFields.Line, _ text: UnsafeRawBufferPointer) {
+    if count < lines.count {
+      lines[count] = line
+      texts[count].removeAll(keepingCapacity: true)
+      texts[count].append(contentsOf: text)
+    } else {
+      lines.append(line)
+      texts.append(Array(text))
+    }
+    count += 1
+  }
+
   private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer) -> Progress {
-    lines.removeAll(keepingCapacity: true)
-    texts.removeAll()
+    count = 0
     guard let blank = text.firstIndex(of: 0x20) else {
       return .nonsense("its status line has no status")
     }
@@ -85,48 +91,20 @@ struct ResponseHead {
 
   /// RFC 9112 §5.2: a line that begins with a blank goes on with the one before.
   private mutating func takeFolded(_ text: UnsafeRawBufferPointer) -> Progress {
-    guard !lines.isEmpty else { return .nonsense("its first header line begins with a blank") }
-    lines[lines.count - 1].value += " " + text[...].trimmedText
-    texts.makeLastUnequal()
+    guard count > 0 else { return .nonsense("its first header line begins with a blank") }
+    lines[count - 1].value += " " + text[...].trimmedText
+    texts[count - 1] = []
     return .more
   }
 
   private mutating func end() -> Progress {
     guard status >= 200 else { return .more }  // 100, 103: another head follows
+    if lines.count > count {
+      lines.removeLast(lines.count - count)
+      texts.removeLast(texts.count - count)
+    }
     isComplete = true
     return .complete
-  }
-}
-
-/// The lines of a head as they came, to be compared with those of the next.
-private struct HeadTexts {
-  private var bytes: [UInt8] = []
-  /// Where each ends.
-  private var ends: [Int] = []
-  /// From this one on they are not compared.
-  private var unequal: Int?
-
-  mutating func append(_ text: UnsafeRawBufferPointer) {
-    bytes.append(contentsOf: text)
-    ends.append(bytes.count)
-  }
-
-  /// The last line goes on where it cannot be compared.
-  mutating func makeLastUnequal() { unequal = min(unequal ?? .max, ends.count - 1) }
-
-  mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-    ends.removeAll(keepingCapacity: true)
-    unequal = nil
-  }
-
-  func hasEqual(_ text: UnsafeRawBufferPointer, at place: Int) -> Bool {
-    guard place < unequal ?? .max else { return false }
-    let start = place == 0 ? 0 : ends[place - 1]
-    guard ends[place] - start == text.count else { return false }
-    return bytes.withUnsafeBufferPointer { known in
-      memcmp(known.baseAddress! + start, text.baseAddress!, text.count) == 0
-    }
   }
 }
 
@@ -138,14 +116,19 @@ struct BodyFrame: Equatable {
   var coding: ContentCoding?
 
   init(_ lines: [HTTPFields.Line]) throws(TransferFault) {
-    var lengths: [Substring] = []
+    var length: Substring?
     var encodings: [String] = []
     var codings: [String] = []
     for line in lines {
       // The length of the name rules out nearly every line at once.
       switch line.name.utf8.count {
       case 14 where line.name == "Content-Length" || line.isNamed("Content-Length"):
-        lengths += line.value.listMembers
+        for member in line.value.listMembers {
+          guard length ?? member == member else {
+            throw .nonsense("it declares the lengths \(length!) and \(member)")
+          }
+          length = member
+        }
       case 16 where line.isNamed("Content-Encoding"):
         encodings += line.value.lowercased().listMembers.map(String.init)
       case 17 where line.isNamed("Transfer-Encoding"):
@@ -156,9 +139,6 @@ struct BodyFrame: Equatable {
     guard codings.allSatisfy({ $0 == "chunked" || $0 == "identity" }) else {
       throw .nonsense("its transfer encoding is \"\(codings.joined(separator: ", "))\"")
     }
-    guard lengths.dropFirst().allSatisfy({ $0 == lengths[0] }) else {
-      throw .nonsense("it declares the lengths \(lengths.joined(separator: " and "))")
-    }
     encodings.removeAll { $0 == "identity" || $0 == "none" }
     let coding = encodings.first.flatMap { ContentCoding(name: $0) }
     guard encodings.isEmpty || encodings.count == 1 && coding != nil else {
@@ -166,7 +146,7 @@ struct BodyFrame: Equatable {
     }
     self.coding = coding
     // RFC 9112 §6.3: a transfer coding overrides the length.
-    length = codings.isEmpty ? lengths.first.flatMap { Int($0) } : nil
+    self.length = codings.isEmpty ? length.flatMap { Int($0) } : nil
   }
 }
 
@@ -181,6 +161,13 @@ extension String {
       ]
     }
     .filter { !$0.isEmpty }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func isEqual(to text: UnsafeRawBufferPointer) -> Bool {
+    count == text.count && !isEmpty
+      && withUnsafeBytes { memcmp($0.baseAddress!, text.baseAddress!, count) == 0 }
   }
 }
 

@@ -69,9 +69,12 @@ extension Transfer {
       verdict = .failed(.connection("the peer's address is unknown"))
       return false
     }
-    if let kind = exchange.request.guarding.refusal(of: peer) {
-      verdict = hasOwnConnection ? .failed(blockedFault(peer, kind)) : .wantsOwnConnection
-      return false
+    if passedGuard != exchange.request.guarding {
+      if let kind = exchange.request.guarding.refusal(of: peer) {
+        verdict = hasOwnConnection ? .failed(blockedFault(peer, kind)) : .wantsOwnConnection
+        return false
+      }
+      passedGuard = exchange.request.guarding
     }
     report.address = route.proxy == nil ? peer : route.pinned
     report.requests += 1
@@ -87,6 +90,7 @@ extension Transfer {
       known.count > 0 && strcmp(known.baseAddress!, text) == 0
     }
     guard !isKnown else { return }
+    passedGuard = nil
     peerText = Array(UnsafeBufferPointer(start: text, count: strlen(text) + 1))
     let name = String(cString: text)
     // A link-local peer carries its zone.
@@ -149,9 +153,9 @@ extension Transfer {
   private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     keepFirst(of: bytes)
     report.bodyBytes += bytes.count
-    guard let request = exchange?.request else { return false }
-    guard report.bodyBytes <= request.maxBytes else {
-      return fail(.tooLarge(limit: request.maxBytes, declared: nil))
+    guard let maxBytes = exchange?.request.maxBytes else { return false }
+    guard report.bodyBytes <= maxBytes else {
+      return fail(.tooLarge(limit: maxBytes, declared: nil))
     }
     guard continued == nil || report.bodyBytes <= declaredLength! else {
       return fail(.unusableRest("more bytes came than it had declared"))

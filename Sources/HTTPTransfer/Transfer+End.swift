@@ -3,25 +3,21 @@ import Vocabulary
 
 /// How an exchange ended: libcurl's result read together with what the callbacks saw.
 extension Transfer {
-  enum End {
-    case over(ExchangeReport)
-    case again
-  }
-
-  func end(_ result: CURLcode) -> End {
+  /// - Returns: nil where it is to be made once more, on a connection of its own.
+  func end(_ result: CURLcode) -> ExchangeReport? {
     switch verdict {
-    case .wantsOwnConnection: return .again
-    case .enough: return .over(takeReport(fault: nil))
-    case .failed(let fault): return .over(takeReport(fault: fault))
+    case .wantsOwnConnection: return nil
+    case .enough: return takeReport(fault: nil)
+    case .failed(let fault): return takeReport(fault: fault)
     case nil: break
     }
     // A body that is dropped need not be whole: the head has said everything.
-    if head.isComplete, phase == .dropping { return .over(takeReport(fault: nil)) }
-    guard result == CURLE_OK else { return .over(takeReport(fault: fault(of: result))) }
+    if head.isComplete, phase == .dropping { return takeReport(fault: nil) }
+    guard result == CURLE_OK else { return takeReport(fault: fault(of: result)) }
     guard head.isComplete else {
-      return .over(takeReport(fault: .connection("the connection was closed without an answer")))
+      return takeReport(fault: .connection("the connection was closed without an answer"))
     }
-    return .over(takeReport(fault: sealBody()))
+    return takeReport(fault: sealBody())
   }
 
   /// The end by a deadline or a cancellation; a body that is dropped is none the worse for it.
@@ -73,34 +69,28 @@ extension Transfer {
 
   /// When this exchange has to be looked at next, on the loop's clock.
   var deadline: Int64 {
-    guard let request = exchange?.request else { return .max }
-    return min(
-      startedAt + request.timeout.clampedMilliseconds, phaseDeadline(of: request))
+    exchange == nil ? .max : min(startedAt + limits.whole, phaseDeadline)
   }
 
-  private func phaseDeadline(of request: ExchangeRequest) -> Int64 {
+  private var phaseDeadline: Int64 {
     switch phase {
     // libcurl has the same limit, and spreads it over a host's addresses: the second beyond it is
     // for a libcurl that does not come back.
-    case .connecting: lastByteAt + request.connectTimeout.clampedMilliseconds + 1000
-    default: lastByteAt + request.idleTimeout.clampedMilliseconds
+    case .connecting: lastByteAt + limits.connect + 1000
+    default: lastByteAt + limits.idle
     }
   }
 
   /// The fault of an exchange whose deadline has passed; nil where bytes have come since.
   func overdueFault() -> TransferFault? {
-    guard let request = exchange?.request else { return nil }
-    if loop.now >= startedAt + request.timeout.clampedMilliseconds {
-      return .timeout(.whole(request.timeout))
-    }
-    if phase == .connecting {
-      return loop.now >= phaseDeadline(of: request) ? connectTimeoutFault : nil
-    }
+    guard let exchange else { return nil }
+    if loop.now >= startedAt + limits.whole { return .timeout(.whole(exchange.request.timeout)) }
+    if phase == .connecting { return loop.now >= phaseDeadline ? connectTimeoutFault : nil }
     let bytes = wireBytes
     if bytes != lastWireBytes {
       lastWireBytes = bytes
       lastByteAt = max(lastByteAt, loop.now - 1)
     }
-    return loop.now >= phaseDeadline(of: request) ? .timeout(.idle(request.idleTimeout)) : nil
+    return loop.now >= phaseDeadline ? .timeout(.idle(exchange.request.idleTimeout)) : nil
   }
 }

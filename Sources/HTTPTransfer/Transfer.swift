@@ -34,8 +34,9 @@ final class Transfer {
   static let keptFirstBytes = 64
 
   let easy: EasyHandle
-  // The loop owns its transfers and outlives them.
-  unowned let loop: TransferLoop
+  // Unsafe, as it is asked for its time at each line of a head: the loop owns its transfers and
+  // outlives them.
+  unowned(unsafe) let loop: TransferLoop
 
   var exchange: Exchange?
   /// Among the loop's active ones.
@@ -55,6 +56,8 @@ final class Transfer {
   var hash = SHA256()
   var hasHashed = false
 
+  /// The exchange's limits, in milliseconds.
+  var limits = TimeLimits()
   // On the loop's clock, in milliseconds.
   var startedAt: Int64 = 0
   var lastByteAt: Int64 = 0
@@ -71,6 +74,8 @@ final class Transfer {
   /// go to the same one.
   var peerText: [CChar] = []
   var peer: NetworkAddress?
+  /// Under which this peer was let through last.
+  var passedGuard: AddressGuard?
 
   var route = Route.direct
   /// What a proxy is told to connect to.
@@ -80,7 +85,7 @@ final class Transfer {
   private var nameList: UnsafeMutablePointer<curl_slist>?
   private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var listedFields: [HTTPFields.Line] = []
-  private var connectTimeout: Duration?
+  private var toldConnectLimit: Int64 = 0
   private var offersHTTP2 = false
   let errorText: UnsafeMutablePointer<CChar>
 
@@ -131,18 +136,17 @@ final class Transfer {
     _ exchange: Exchange, by route: Route, queued milliseconds: Int64, names: [String]
   ) {
     self.exchange = exchange
-    report = ExchangeReport()
     report.queued = .milliseconds(milliseconds)
     startedAt = loop.now
     setOwnConnection(false)
-    let request = exchange.request
-    setURL(request.url)
-    if request.connectTimeout != connectTimeout {
-      connectTimeout = request.connectTimeout
-      set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.clampedMilliseconds))
+    setURL(exchange.request.url)
+    limits.take(exchange.request)
+    if limits.connect != toldConnectLimit {
+      toldConnectLimit = limits.connect
+      set(CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connect))
     }
-    offerHTTP2(request.url.isSecure)
-    listFields(request.fields)
+    offerHTTP2(exchange.request.url.isSecure)
+    listFields(exchange.request.fields)
     if !names.isEmpty { tell(names) }
     follow(route, exchange)
     prepare()
@@ -228,13 +232,12 @@ final class Transfer {
     }
     report.partial = partial(after: fault)
     report.bytesIn = wireBytes + headBytes
-    defer {
-      report = ExchangeReport()
-      sink = nil
-      continued = nil
-      exchange = nil
-    }
-    return report
+    sink = nil
+    continued = nil
+    exchange = nil
+    var taken = ExchangeReport()
+    swap(&taken, &report)
+    return taken
   }
 
   /// Of the body so far, before content decoding.
@@ -264,6 +267,24 @@ extension HTTPFields.Line {
     }
     text.append(0)
     text.withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
+  }
+}
+
+/// An exchange's limits in milliseconds.
+struct TimeLimits {
+  private(set) var connect: Int64 = 1
+  private(set) var idle: Int64 = 1
+  private(set) var whole: Int64 = 1
+  /// What they were made from, nearly always what the next request has as well.
+  private var given = (connect: Duration.zero, idle: Duration.zero, whole: Duration.zero)
+
+  mutating func take(_ request: ExchangeRequest) {
+    let next = (request.connectTimeout, request.idleTimeout, request.timeout)
+    guard given != next else { return }
+    given = next
+    connect = given.connect.clampedMilliseconds
+    idle = given.idle.clampedMilliseconds
+    whole = given.whole.clampedMilliseconds
   }
 }
 

@@ -232,11 +232,11 @@ final class TransferLoop {
 
   private func end(_ transfer: Transfer, _ result: CURLcode) {
     let exchange = transfer.exchange!
-    let end = transfer.end(result)
+    let report = transfer.end(result)
     curl_multi_remove_handle(multi, transfer.easy)
-    switch end {
-    case .over(let report): retire(transfer, exchange, report)
-    case .again:
+    if let report {
+      retire(transfer, exchange, report)
+    } else {
       transfer.beginAgainOnOwnConnection()
       curl_multi_add_handle(multi, transfer.easy)
     }
@@ -250,7 +250,9 @@ final class TransferLoop {
     retire(transfer, exchange, report)
   }
 
-  private func retire(_ transfer: Transfer, _ exchange: Exchange, _ report: ExchangeReport) {
+  private func retire(
+    _ transfer: Transfer, _ exchange: Exchange, _ report: consuming ExchangeReport
+  ) {
     let last = active.removeLast()
     if last !== transfer {
       last.place = transfer.place

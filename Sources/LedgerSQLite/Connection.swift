@@ -18,7 +18,11 @@ final class Connection {
   private let walPages = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
   private var walPagesAtLastCheckpoint: CInt = 0
 
+  /// Refused, and no matter, where somebody in this process has used SQLite before.
+  private static let areStatisticsOff = tw_sqlite_keep_no_statistics() == SQLITE_OK
+
   init(path: String, access: Access, patience: Duration) throws(LedgerFailure) {
+    _ = Self.areStatisticsOff
     self.path = path
     self.patience = patience
     var opened: OpaquePointer?

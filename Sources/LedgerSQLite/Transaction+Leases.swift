@@ -16,13 +16,13 @@ extension Transaction {
     ) { Holder(token: $0.int(0), owner: $0.text(1), run: $0.int(2), expires: $0.time(3)) }
   }
 
-  /// Whether nobody else has claimed the entry since. A lease that ended but was not taken over still
-  /// holds: nobody's work is overwritten by it.
-  func holds(_ lease: Lease) throws(LedgerFailure) -> Bool {
-    let token = try connection.first(
-      "SELECT token FROM leases WHERE entry = ?", .key(lease.entry)
-    ) { $0.int(0) }
-    return token == lease.token
+  /// Takes a lease back for good. One whose time is over but that was not taken over still holds:
+  /// nobody's work is overwritten by it.
+  ///
+  /// - Returns: false where somebody else has claimed the entry since; nothing was changed.
+  func end(_ lease: Lease) throws(LedgerFailure) -> Bool {
+    try connection.run(
+      "DELETE FROM leases WHERE entry = ? AND token = ?", .key(lease.entry), .int(lease.token)) == 1
   }
 
   /// Gives out a new lease, whoever held the entry before.

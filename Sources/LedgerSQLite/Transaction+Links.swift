@@ -24,12 +24,30 @@ extension Transaction {
   func publish(
     _ names: [Publication], item: Int64, job: Int64, _ links: inout LinkChanges
   ) throws(LedgerFailure) {
-    let wanted = Set(names.map(\.path))
     let held = try connection.all(
       "SELECT path FROM published WHERE item = ?", .int(item)
     ) { $0.text(0) }
-    for path in held where !wanted.contains(path) { try removeName(path, job: job, &links) }
-    for name in names { try publish(name, item: item, job: job, &links) }
+    if !held.isEmpty {
+      let wanted = Set(names.map(\.path))
+      for path in held where !wanted.contains(path) { try removeName(path, job: job, &links) }
+    }
+    for name in names {
+      // An item without names is nearly always new, and so are they.
+      if held.isEmpty, try add(name, item: item, job: job, &links) { continue }
+      try publish(name, item: item, job: job, &links)
+    }
+  }
+
+  /// - Returns: false where the name is there, whoever has it; nothing was changed.
+  private func add(
+    _ name: Publication, item: Int64, job: Int64, _ links: inout LinkChanges
+  ) throws(LedgerFailure) -> Bool {
+    let added = try connection.run(
+      "INSERT INTO published VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", .int(job),
+      .text(name.path), .int(item), .text(name.variant), .digest(name.object), .time(clock))
+    guard added == 1 else { return false }
+    links.add(try task(job: job, path: name.path, object: name.object))
+    return true
   }
 
   private func publish(

@@ -14,8 +14,17 @@ extension Transaction {
     guard inserted == 1 else { return false }
     tally.objects += 1
     tally.objectBytes += Int64(object.bytes)
+    guard try areRemovalsPending() else { return true }
     try connection.run("DELETE FROM removals WHERE digest = ?", .digest(object.digest))
     return true
+  }
+
+  /// Nearly always none are: one look for a transaction spares one for each of its objects.
+  private func areRemovalsPending() throws(LedgerFailure) -> Bool {
+    if let known = hasRemovals { return known }
+    let first = try connection.first("SELECT 1 FROM removals LIMIT 1") { _ in true }
+    hasRemovals = first != nil
+    return first != nil
   }
 
   /// Whether every object that a settlement refers to comes with it or is known. One that was purged
@@ -68,6 +77,7 @@ extension Transaction {
     guard let bytes else { return false }
     try connection.run("DELETE FROM objects WHERE digest = ?", .digest(object))
     try connection.run("INSERT INTO removals VALUES (?)", .digest(object))
+    hasRemovals = true
     tally.objects -= 1
     tally.objectBytes -= bytes
     return true

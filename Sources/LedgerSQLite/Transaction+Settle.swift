@@ -7,10 +7,7 @@ extension Transaction {
   func settle(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
     let leases = [settlement.lease] + settlement.targets
     var held = 0
-    for lease in leases where try holds(lease) {
-      held += 1
-      try connection.run("DELETE FROM leases WHERE entry = ?", .key(lease.entry))
-    }
+    for lease in leases where try end(lease) { held += 1 }
     guard held == leases.count, try objectsStand(for: settlement) else { return .leaseLost }
     return try write(settlement)
   }

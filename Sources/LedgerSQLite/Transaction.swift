@@ -14,6 +14,8 @@ final class Transaction {
   private var isTokenSpent = false
   private let hosts: HostNumbers
   var jobNames: [Int64: String] = [:]
+  /// Whether an object's removal is pending; nil until it was asked for.
+  var hasRemovals: Bool?
 
   init(_ connection: Connection, hosts: HostNumbers, owner: String, clock: Timestamp) {
     self.connection = connection

@@ -11,3 +11,9 @@ static inline int tw_sqlite_bind_text(sqlite3_stmt *statement, int index, const 
 static inline int tw_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int length) {
   return sqlite3_bind_blob(statement, index, bytes, length, SQLITE_TRANSIENT);
 }
+
+// sqlite3_config is variadic, and Swift cannot import it. Without its statistics SQLite need not lock a
+// mutex at each allocation.
+static inline int tw_sqlite_keep_no_statistics(void) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
