@@ -92,7 +92,8 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     for (option, effect) in Self.effects {
       let job = try Job()
       defer { job.origin.stop() }
-      #expect(try await job.run().status == 0)
+      let first = try await job.run()
+      #expect(first.status == 0, "\(option): \(first.errors)")
       let before = job.origin.requests.count
       let second = try await job.thumbworker(
         ["run", job.manifest, "--root", job.scenario.root, "--json"] + effect.options)
