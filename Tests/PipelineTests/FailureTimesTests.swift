@@ -144,7 +144,10 @@ import Vocabulary
       ).claims.first)
     async let summary = shop.run(["a": origin.url], board: board)
     let wait = RunWait.leases(1, until: claim.lease.expires)
-    while board.snapshot.waitsFor != wait { await Task.yield() }
+    while board.snapshot.waitsFor != wait {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
     #expect(origin.asked == 1)
     try await ledger.release([claim.lease])
     #expect(try await summary.outcomes[.revalidated] == 1)
