@@ -52,6 +52,8 @@ package struct Original: Sendable, Hashable {
   package var height: Int?
   /// Nil until it was decoded.
   package var placeholder: Placeholder?
+  /// What its decoder remarked, though all was made: a few short lines.
+  package var warnings: [String] = []
 
   package init(
     digest: Digest, bytes: Int, format: ImageFormat?, width: Int? = nil, height: Int? = nil,

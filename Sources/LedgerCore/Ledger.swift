@@ -59,6 +59,11 @@ package protocol Ledger: Sendable {
   /// How many items of the job this run has not settled, by their state now.
   func unsettled(job: JobNumber, run: RunNumber) async throws(LedgerFailure) -> [ItemState: Int]
 
+  /// How many items of the job a run has to look at and has not settled, by their state.
+  func due(
+    job: JobNumber, run: RunNumber, by rule: DueRule
+  ) async throws(LedgerFailure) -> [ItemState: Int]
+
   // MARK: The queue
 
   /// Leases due entries, a few of each host in turn. An entry is leased to one worker at a time.
@@ -89,6 +94,10 @@ package protocol Ledger: Sendable {
 
   /// Links that were made or removed.
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure)
+
+  /// Names that cannot be made: they are wanted no more, and their items have failed. They are due in
+  /// the next run, which tries again.
+  func refuse(_ links: [RefusedLink]) async throws(LedgerFailure)
 
   /// None of a job's names stands any more: each is to be linked again.
   func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure)

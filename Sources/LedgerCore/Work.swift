@@ -284,11 +284,14 @@ package struct Publication: Sendable, Hashable {
   /// The variant's name; `original` for the original.
   package var variant: String
   package var object: Digest
+  /// How the id of an item begins that would need this name as a folder; nil where none can.
+  package var folderOfIDs: String?
 
-  package init(path: String, variant: String, object: Digest) {
+  package init(path: String, variant: String, object: Digest, folderOfIDs: String? = nil) {
     self.path = path
     self.variant = variant
     self.object = object
+    self.folderOfIDs = folderOfIDs
   }
 }
 
@@ -306,13 +309,45 @@ package struct LinkTask: Sendable, Hashable {
     self.path = path
     self.object = object
   }
+
+  package static func == (a: LinkTask, b: LinkTask) -> Bool {
+    a.job == b.job && a.object == b.object && ExactText(a.path) == ExactText(b.path)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(job)
+    hasher.combine(ExactText(path))
+  }
+}
+
+/// What a settlement has come to.
+package struct SettlementReceipt: Sendable {
+  /// To be made or removed now, then confirmed.
+  package var links: [LinkTask] = []
+  /// The items that count. Those that left the manifest, or changed there after the claim, were passed
+  /// over.
+  package var items: Set<ItemNumber> = []
+  /// Those of them that failed after all, since another item needs one of their names as a folder.
+  package var refused: [ItemNumber: FailureRecord] = [:]
+  /// Bytes of the objects that the ledger had not known.
+  package var stored = 0
+
+  package init() {}
+}
+
+/// A published name that could not be made.
+package struct RefusedLink: Sendable, Hashable {
+  package var link: LinkTask
+  package var failure: FailureRecord
+
+  package init(link: LinkTask, failure: FailureRecord) {
+    self.link = link
+    self.failure = failure
+  }
 }
 
 package enum SettlementResult: Sendable {
-  /// It is committed; these links are to be made or removed now, then confirmed. Items that left the
-  /// manifest or changed there after the claim were passed over: those that count are named. `stored`
-  /// are the bytes of the objects that the ledger had not known.
-  case committed([LinkTask], items: Set<ItemNumber>, stored: Int)
+  case committed(SettlementReceipt)
   /// A lease had passed to another worker, or an object that the settlement refers to was removed
   /// meanwhile: nothing was written, and the items are claimed again.
   case leaseLost

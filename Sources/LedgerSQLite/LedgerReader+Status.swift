@@ -145,7 +145,7 @@ extension StatusReading {
     """
 
   /// How many items of a job are due by now, by their state.
-  private func dueCounts(_ job: Int64) throws(LedgerFailure) -> [ItemState: Int] {
+  func dueCounts(_ job: Int64) throws(LedgerFailure) -> [ItemState: Int] {
     var counts: [ItemState: Int] = [:]
     func add(_ rows: [(state: Int, n: Int)]) {
       for row in rows { counts[ItemState(rawValue: row.state) ?? .pending, default: 0] += row.n }

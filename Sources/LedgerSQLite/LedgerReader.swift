@@ -118,6 +118,21 @@ extension LedgerReader {
   }
 }
 
+extension LedgerReader {
+  func due(
+    job: JobNumber, run: RunNumber, by rule: DueRule
+  ) throws(LedgerFailure) -> [ItemState: Int] {
+    let left = try unsettled(job: job, run: run).filter { $0.key != .unusable }
+    if rule.takesAll { return left }
+    let connection = try live()
+    var due = try connection.reading { () throws(LedgerFailure) in
+      try StatusReading(connection: connection, now: rule.horizon).dueCounts(job.value)
+    }
+    if rule.takesFailed { due[.failed] = left[.failed] }
+    return left.reduce(into: [:]) { $0[$1.key] = min($1.value, due[$1.key] ?? 0) }
+  }
+}
+
 // MARK: Items
 
 extension LedgerReader {

@@ -125,6 +125,12 @@ extension LedgerSQLite {
     try await reader.unsettled(job: job, run: run)
   }
 
+  package func due(
+    job: JobNumber, run: RunNumber, by rule: DueRule
+  ) async throws(LedgerFailure) -> [ItemState: Int] {
+    try await reader.due(job: job, run: run, by: rule)
+  }
+
   package func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     try await writing().claim(request)
   }
@@ -156,6 +162,11 @@ extension LedgerSQLite {
   package func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
     guard !links.isEmpty else { return }
     try await writing().confirm(links)
+  }
+
+  package func refuse(_ links: [RefusedLink]) async throws(LedgerFailure) {
+    guard !links.isEmpty else { return }
+    try await writing().refuse(links)
   }
 
   package func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure) {

@@ -118,15 +118,12 @@ extension LedgerWriter {
     return others.sorted { $0.place < $1.place }
   }
 
-  /// Equal ids in the manifest's order: the first of them counts.
+  /// By bytes, as SQLite's BINARY collation orders them. Equal ids in the manifest's order: the first of them counts.
   private func inOrderOfIDs(_ incoming: [IncomingItem]) -> [Int] {
-    let ids = incoming.map(\.id.text)
-    let isInOrder = zip(ids, ids.dropFirst()).allSatisfy { $0.precedes($1) || $0 == $1 }
+    let ids = incoming.map(\.id)
+    let isInOrder = zip(ids, ids.dropFirst()).allSatisfy { $0 <= $1 }
     guard !isInOrder else { return Array(ids.indices) }
-    return ids.indices.sorted { a, b in
-      if ids[a].precedes(ids[b]) { return true }
-      return ids[a] == ids[b] ? a < b : false
-    }
+    return ids.indices.sorted { (ids[$0], $0) < (ids[$1], $1) }
   }
 
   private func enter(
@@ -150,13 +147,6 @@ extension LedgerWriter {
         }
       }
     }
-  }
-}
-
-extension String {
-  /// By bytes, as SQLite's BINARY collation orders them.
-  fileprivate func precedes(_ other: String) -> Bool {
-    utf8.lexicographicallyPrecedes(other.utf8)
   }
 }
 

@@ -247,6 +247,12 @@ extension LedgerWriter {
     }
   }
 
+  func refuse(_ links: [RefusedLink]) async throws(LedgerFailure) {
+    try await together { transaction throws(LedgerFailure) in
+      for refused in links { try transaction.refuse(refused) }
+    }
+  }
+
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
     try await together { transaction throws(LedgerFailure) in try transaction.confirm(links) }
   }

@@ -97,6 +97,8 @@ extension Entry {
       .text(lastAnswer?.rawValue), .time(failure?.missingSince),
       .text(original?.placeholder?.color.description),
       original?.placeholder.map { .blob($0.thumbHash) } ?? .null,
+      original.flatMap { $0.warnings.isEmpty ? nil : .text($0.warnings.joined(separator: "\n")) }
+        ?? .null,
     ]
   }
 }
@@ -110,6 +112,8 @@ extension Row {
     entry.redirectTarget = optionalText(column + 7).flatMap { try? ItemURL($0) }
     entry.original = original(from: column + 8)
     entry.original?.placeholder = placeholder(from: column + 26)
+    entry.original?.warnings =
+      optionalText(column + 28)?.split(separator: "\n").map(String.init) ?? []
     entry.validatedAt = optionalTime(column + 13)
     entry.failure = failure(from: column + 14).map { failure in
       EntryFailure(

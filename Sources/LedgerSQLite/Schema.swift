@@ -9,7 +9,7 @@ enum Schema {
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
   static let migrations: [String] = [
     initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
-    housekeeping,
+    originalWarnings, housekeeping,
   ]
 
   static var version: Int { migrations.count }
@@ -330,6 +330,11 @@ enum Schema {
   private static let waitingLeases = """
     -- The redirect's target that the lease's claim waits for, since another has it.
     ALTER TABLE leases ADD COLUMN waits_for BLOB CHECK (length(waits_for) = 16);
+    """
+
+  private static let originalWarnings = """
+    -- What the original's decoder remarked, a line each; NULL: nothing.
+    ALTER TABLE entries ADD COLUMN original_warnings TEXT;
     """
 }
 

@@ -3,13 +3,13 @@ import Vocabulary
 
 /// The links that one call makes or removes: the last word on each name counts.
 struct LinkChanges {
-  private struct Name: Hashable { var job: Int64; var path: String }
+  private struct Name: Hashable { var job: Int64; var path: ExactText }
 
   private var positions: [Name: Int] = [:]
   private(set) var tasks: [LinkTask] = []
 
   mutating func add(_ task: LinkTask) {
-    let name = Name(job: task.job.value, path: task.path)
+    let name = Name(job: task.job.value, path: ExactText(task.path))
     if let position = positions[name] {
       tasks[position] = task
     } else {
@@ -28,8 +28,10 @@ extension Transaction {
       "SELECT path FROM published WHERE item = ?", .int(item)
     ) { $0.text(0) }
     if !held.isEmpty {
-      let wanted = Set(names.map(\.path))
-      for path in held where !wanted.contains(path) { try removeName(path, job: job, &links) }
+      let wanted = Set(names.map { ExactText($0.path) })
+      for path in held where !wanted.contains(ExactText(path)) {
+        try removeName(path, job: job, &links)
+      }
     }
     for name in names {
       // An item without names is nearly always new, and so are they.
@@ -95,7 +97,7 @@ extension Transaction {
     }
   }
 
-  private func removeName(
+  func removeName(
     _ path: String, job: Int64, _ links: inout LinkChanges
   ) throws(LedgerFailure) {
     try connection.run(

@@ -14,18 +14,16 @@ extension Transaction {
 
   private func write(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
     var links = LinkChanges()
-    var stored = 0
-    for object in settlement.objects where try keep(object) { stored += object.bytes }
+    var receipt = SettlementReceipt()
+    for object in settlement.objects where try keep(object) { receipt.stored += object.bytes }
     for variant in settlement.variants { try keep(variant) }
     let purged = try originals(purgedBy: settlement.entries)
     let changes = try write(settlement.entries)
     try propagate(changes, of: settlement, &links)
-    var settled: Set<ItemNumber> = []
-    for item in settlement.items where try settle(item, settlement, &links) {
-      settled.insert(item.item)
-    }
+    for item in settlement.items { try settle(item, settlement, &links, &receipt) }
     for original in purged { try letGo(original) }
-    return .committed(links.tasks, items: settled, stored: stored)
+    receipt.links = links.tasks
+    return .committed(receipt)
   }
 
   private func keep(_ variant: VariantRecord) throws(LedgerFailure) {
@@ -73,7 +71,7 @@ extension Transaction {
       """
       INSERT INTO entries VALUES
         (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-         ?, ?)
+         ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET url = excluded.url, status = excluded.status,
         fields = excluded.fields, vary_values = excluded.vary_values,
         request_time = excluded.request_time, response_time = excluded.response_time,
@@ -88,7 +86,8 @@ extension Transaction {
         failure_is_servers_word = excluded.failure_is_servers_word,
         failing_since = excluded.failing_since, last_answer = excluded.last_answer,
         missing_since = excluded.missing_since, original_color = excluded.original_color,
-        original_thumbhash = excluded.original_thumbhash
+        original_thumbhash = excluded.original_thumbhash,
+        original_warnings = excluded.original_warnings
       """, entry.columns)
   }
 
@@ -175,19 +174,22 @@ extension Entry {
 // MARK: Items
 
 extension Transaction {
-  /// - Returns: whether it counts.
   private func settle(
-    _ item: ItemSettlement, _ settlement: Settlement, _ links: inout LinkChanges
-  ) throws(LedgerFailure) -> Bool {
+    _ item: ItemSettlement, _ settlement: Settlement, _ links: inout LinkChanges,
+    _ receipt: inout SettlementReceipt
+  ) throws(LedgerFailure) {
     let lease = settlement.lease
     let old = try connection.first(
       """
-      SELECT job, state, due_at, host, run, since FROM items
+      SELECT job, state, due_at, host, run, since, id FROM items
       WHERE number = ? AND job = ? AND entry = ?
       """, .int(item.item.value), .int(settlement.job.value), .key(lease.entry)
-    ) { ($0.standing(from: 0), since: $0.int(5)) }
+    ) { ($0.standing(from: 0), since: $0.int(5), id: $0.text(6)) }
     // It left the manifest, or changed there after it was claimed: the result is not for it.
-    guard let old, old.since < lease.token else { return false }
+    guard let old, old.since < lease.token else { return }
+    receipt.items.insert(item.item)
+    var item = item
+    receipt.refused[item.item] = try giveUpFolders(of: &item, job: settlement.job.value)
     var new = old.0
     new.state = item.state
     // 0 is kept for what is made due at once: nothing settled stands among that.
@@ -203,8 +205,9 @@ extension Transaction {
     tally.leave(old.0)
     tally.enter(new)
     if let names = item.publications {
+      try clearFolders(
+        for: names, ofID: old.id, item: item.item.value, job: settlement.job.value, &links)
       try publish(names, item: item.item.value, job: settlement.job.value, &links)
     }
-    return true
   }
 }

@@ -160,10 +160,12 @@ struct EntryJudge: Sendable {
   ///
   /// The grace counts from the end of its freshness or from the first failure, whichever is later: a
   /// job that slept for weeks does not lose its pictures to the first hiccup. Of a redirect that may not
-  /// be kept nothing is known but the failure: what it led to has the job's grace as well.
+  /// be kept nothing is known but the failure: what it led to has the job's grace as well. So has what
+  /// stood before a ring of redirects, whose own answers are the failure.
   func servesUntil(_ failure: EntryFailure, of entry: Entry) -> Timestamp {
     let isStrict = settings.publish?.withdraw == .stale
-    guard let freshness = freshness(of: entry) else {
+    let isPartOfFailure = entry.response.map { $0.responseTime >= failure.since } ?? true
+    guard !isPartOfFailure, let freshness = freshness(of: entry) else {
       let grace = settings.cache(forHost: entry.url.host).staleIfError
       return isStrict ? failure.since : failure.since + grace
     }

@@ -159,9 +159,8 @@ struct ItemRun {
       case .made(let variant):
         if let names {
           publications.append(
-            Publication(
-              path: names.path(variant: named.name, id: item.id, format: variant.format),
-              variant: named.name, object: variant.digest))
+            names.publication(
+              of: named.name, id: item.id, format: variant.format, object: variant.digest))
         }
       case .failed(let reason):
         failure = failure ?? reason
@@ -171,9 +170,8 @@ struct ItemRun {
     }
     if let names, settings.publish?.original == true, let format = rendered.original.format {
       publications.append(
-        Publication(
-          path: names.path(variant: "original", id: item.id, format: format), variant: "original",
-          object: rendered.original.digest))
+        names.publication(
+          of: "original", id: item.id, format: format, object: rendered.original.digest))
     }
     // New bytes of which nothing could be made leave the older copy where it is.
     let keepsOlder = failure != nil && publications.isEmpty
@@ -226,15 +224,43 @@ struct ItemRun {
     }
     // A lost lease means that these items are claimed again, by another worker or by us: they are
     // counted as that one leaves them.
-    guard case .committed(let links, let counted, let stored) = reply else { return }
-    board.add(bytesStored: stored)
-    for (item, settled) in zip(claim.items, settlement.items) where counted.contains(item.number) {
-      board.settled(item, settled, host: result.host ?? claim.entry.url.host)
-    }
-    if result.keepsStale { board.addStaleKept(counted.count) }
-    board.noteRefused(try await worker.publish(links))
+    guard case .committed(let receipt) = reply else { return }
+    board.add(bytesStored: receipt.stored)
+    let refused = try await worker.publish(receipt.links)
+    board.noteRemaining(refused)
+    count(result, receipt, refused)
     let purges = settlement.entries.contains { if case .purged = $0 { true } else { false } }
     if purges { try await worker.removeUnused() }
+  }
+
+  private func count(
+    _ result: Result, _ receipt: SettlementReceipt, _ refused: [RefusedLink]
+  ) {
+    let host = result.host ?? claim.entry.url.host
+    var kept = 0
+    for (item, settled) in zip(claim.items, result.settlement.items)
+    where receipt.items.contains(item.number) {
+      let failure =
+        receipt.refused[item.number] ?? settled.refusal(among: refused, job: context.job)
+      if let failure {
+        board.settled(item, .failed, failure, host: nil)
+      } else {
+        board.settled(item, settled.outcome, settled.failure, host: host)
+      }
+      kept += result.keepsStale ? 1 : 0
+    }
+    board.addStaleKept(kept)
+  }
+}
+
+extension ItemSettlement {
+  /// Why one of its names could not be made.
+  fileprivate func refusal(among refused: [RefusedLink], job: JobNumber) -> FailureRecord? {
+    guard !refused.isEmpty else { return nil }
+    let paths = Set((publications ?? []).map { ExactText($0.path) })
+    return refused.first {
+      $0.link.job == job && $0.link.object != nil && paths.contains(ExactText($0.link.path))
+    }?.failure
   }
 }
 

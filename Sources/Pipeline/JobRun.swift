@@ -23,7 +23,7 @@ package struct JobRun: Sendable {
   package func run() async -> RunSummary {
     let started = worker.now
     var summary = RunSummary(
-      run: 0, job: settings.name, started: started, finished: started, items: 0, outcomes: [:],
+      run: nil, job: settings.name, started: started, finished: started, items: 0, outcomes: [:],
       pending: 0, traffic: Traffic(), bytesStored: 0, variantsMade: 0, warnings: 0, remarks: [:],
       errors: [:],
       stoppedBy: nil, calledOff: nil, isInterrupted: false)
@@ -31,9 +31,10 @@ package struct JobRun: Sendable {
       let (job, run) = try await begin(at: started)
       summary.run = run.value
       await drain(job, run, horizon: started)
-      try await finish(job, run)
+      try await finish(job, run, horizon: started)
     } catch {
       board.stop(because: error.failure)
+      if summary.run == nil { try? await countUnbegun(horizon: started) }  // what it can still tell
     }
     let end = board.snapshot
     summary.finished = worker.now
@@ -61,7 +62,7 @@ package struct JobRun: Sendable {
 
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
     let (job, removed) = try await takeIn(at: now)
-    board.noteRefused(try await worker.publish(removed))
+    board.noteRemaining(try await worker.publish(removed))
     do {
       let record = try await worker.ledger.job(named: settings.name)
       board.expect(items: record?.items ?? 0)
@@ -101,20 +102,18 @@ package struct JobRun: Sendable {
   private func publishPending() async throws {
     while case let links = try await worker.ledger.pendingLinks(limit: 1000), !links.isEmpty {
       let refused = try await worker.publish(links)
-      board.noteRefused(refused)
-      // They stay pending: asking once more would give them again.
-      guard refused.isEmpty else { return }
+      board.noteRemaining(refused)
+      // What cannot be removed stays pending: asking once more would give it again.
+      guard refused.allSatisfy({ $0.link.object != nil }) else { return }
     }
   }
 
-  private func finish(_ job: JobNumber, _ run: RunNumber) async throws(RunStop) {
+  private func finish(
+    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp
+  ) async throws(RunStop) {
     do {
       try await lookAgainIfSettingsChanged(job)
-      var left = try await worker.ledger.unsettled(job: job, run: run)
-      try await tellUnusable(job, count: left[.unusable] ?? 0)
-      // What a stopped or limited run did not get to is not fresh: it was not looked at.
-      if board.isStopping || board.snapshot.calledOff != nil || options.limit != nil { left = [:] }
-      board.settledWithoutWork(left)
+      try await countUnsettled(job, run, horizon: horizon)
       try await worker.ledger.finishRun(
         run, job: job, counts: board.snapshot.outcomes, at: worker.now)
     } catch {
@@ -133,6 +132,33 @@ package struct JobRun: Sendable {
     guard let now = try await worker.ledger.job(named: settings.name), now.settingsDigest != ours
     else { return }
     try await worker.ledger.makeAllDue(of: job)
+  }
+
+  /// Counts the items that this run had not to look at, by how they stand.
+  private func countUnsettled(
+    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp
+  ) async throws(LedgerFailure) {
+    var left = try await worker.ledger.unsettled(job: job, run: run)
+    try await tellUnusable(job, count: left[.unusable] ?? 0)
+    if board.isStopping || board.snapshot.calledOff != nil || options.limit != nil {
+      // What it did not get to is not counted: it was due, and nobody has looked.
+      let due = try await worker.ledger.due(job: job, run: run, by: dueRule(horizon))
+      for (state, count) in due { left[state, default: 0] -= count }
+    }
+    board.expect(items: try await worker.ledger.job(named: settings.name)?.items ?? 0)
+    board.settledWithoutWork(left)
+  }
+
+  /// The run could not begin: what is known of its job is told all the same.
+  private func countUnbegun(horizon: Timestamp) async throws(LedgerFailure) {
+    guard let job = try await worker.ledger.job(named: settings.name) else { return }
+    try await countUnsettled(job.number, RunNumber(0), horizon: horizon)
+  }
+
+  private func dueRule(_ horizon: Timestamp) -> DueRule {
+    DueRule(
+      horizon: horizon + options.refreshAhead, takesAll: options.force,
+      takesFailed: options.retryFailed)
   }
 
   /// Items that fail in every run, without a request: told again each time, until the manifest mends.
@@ -250,10 +276,8 @@ package struct JobRun: Sendable {
     var result = try await worker.ledger.claim(
       ClaimRequest(
         job: job, run: run,
-        due: DueRule(
-          horizon: horizon + options.refreshAhead, takesAll: options.force,
-          takesFailed: options.retryFailed),
-        limit: min(free, left), perHost: settings.network.perHost * 2, room: room, now: worker.now,
+        due: dueRule(horizon), limit: min(free, left), perHost: settings.network.perHost * 2,
+        room: room, now: worker.now,
         leaseDuration: options.leaseDuration))
     try await giveBackProbes(in: &result, hosts)
     return result

@@ -23,6 +23,24 @@ struct PublishedNames {
     }
     return path + rest
   }
+
+  /// How the id of another item begins that would need a name as a folder.
+  ///
+  /// - Returns: nil where that does not follow from the id alone, such as for a folder by `{shard}`.
+  func folderOfIDs(variant: String, id: ItemID, format: ImageFormat) -> String? {
+    let parts = template.split(separator: "{id}", omittingEmptySubsequences: false)
+    guard parts.count == 2, !template.contains("{shard}") else { return nil }
+    let end = PublishedNames(template: String(parts[1]))
+    return id.text + end.path(variant: variant, id: id, format: format) + "/"
+  }
+
+  func publication(
+    of variant: String, id: ItemID, format: ImageFormat, object: Digest
+  ) -> Publication {
+    Publication(
+      path: path(variant: variant, id: id, format: format), variant: variant, object: object,
+      folderOfIDs: folderOfIDs(variant: variant, id: id, format: format))
+  }
 }
 
 extension JobSettings {

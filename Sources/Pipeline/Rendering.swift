@@ -31,6 +31,9 @@ struct Rendering {
   let retriesFailed: Bool
   let desk: RenderingDesk
 
+  /// Of one original: the rest says no more.
+  private static let mostWarnings = 10
+
   enum Failure: Error {
     /// The bytes are no image: nothing of them is kept.
     case notAnImage(FailureRecord)
@@ -147,6 +150,7 @@ struct Rendering {
       result.original.height = rendering.height
       result.original.placeholder = rendering.placeholder
       result.warnings = rendering.warnings
+      result.original.warnings = rendering.warnings.prefix(Self.mostWarnings).map(\.shortLine)
       for (i, outcome) in rendering.variants.enumerated() {
         try await take(outcome, of: missing[i].key, from: outputs[i], into: &result)
       }
@@ -187,6 +191,14 @@ struct Rendering {
     if failure.cause == .notAnImage { throw .notAnImage(FailureRecord(failure)) }
     for recipe in recipes { result.add(recipe, failure) }
     if recipes.isEmpty { result.passingFailure = FailureRecord(failure) }
+  }
+}
+
+extension String {
+  /// As much as fits a line of a report, without line breaks and other control characters.
+  fileprivate var shortLine: String {
+    String(
+      unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }.prefix(200))
   }
 }
 

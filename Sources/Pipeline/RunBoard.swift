@@ -122,31 +122,34 @@ package final class RunBoard: Sendable {
     }
   }
 
-  /// - Parameter host: of the URL that failed, where it did.
-  func settled(_ item: ClaimedItem, _ settlement: ItemSettlement, host: String) {
+  /// - Parameter host: of the URL that failed; nil where none did.
+  func settled(_ item: ClaimedItem, _ outcome: Outcome, _ failure: FailureRecord?, host: String?) {
     state.withLock {
-      $0.snapshot.outcomes[settlement.outcome, default: 0] += 1
-      if let failure = settlement.failure {
-        $0.snapshot.errors.count(failure, of: item.id.text, host: host)
-      }
+      $0.snapshot.outcomes[outcome, default: 0] += 1
+      if let failure { $0.snapshot.errors.count(failure, of: item.id.text, host: host) }
     }
-    if settlement.outcome == .failed, let failure = settlement.failure {
-      onFailure(item.id, failure)
-    }
+    if outcome == .failed, let failure { onFailure(item.id, failure) }
   }
 
   /// Items that the run did not have to look at, by their state.
+  ///
+  /// Those that it has settled, and another run after it, are among them: they were counted once, and all
+  /// counts together are the items.
   func settledWithoutWork(_ byState: [ItemState: Int]) {
-    state.withLock {
-      for (outcome, states) in Self.outcomesWithoutWork {
-        let count = states.reduce(0) { $0 + max(0, byState[$1] ?? 0) }
-        if count > 0 { $0.snapshot.outcomes[outcome, default: 0] += count }
+    state.withLock { state in
+      var room = max(0, state.snapshot.items - state.snapshot.settled)
+      for (outcome, itemState) in Self.outcomesWithoutWork {
+        let count = min(room, max(0, byState[itemState] ?? 0))
+        room -= count
+        if count > 0 { state.snapshot.outcomes[outcome, default: 0] += count }
       }
+      state.snapshot.items = max(state.snapshot.items, state.snapshot.settled)
     }
   }
 
-  private static let outcomesWithoutWork: [(Outcome, [ItemState])] = [
-    (.fresh, [.well]), (.cooling, [.failed]), (.notStored, [.notStored]), (.failed, [.unusable]),
+  /// Those that others settle meanwhile are well, as a rule: so these are cut last.
+  private static let outcomesWithoutWork: [(Outcome, ItemState)] = [
+    (.failed, .unusable), (.notStored, .notStored), (.cooling, .failed), (.fresh, .well),
   ]
 
   /// An item that fails without having been worked on.
@@ -159,11 +162,12 @@ package final class RunBoard: Sendable {
     state.withLock { $0.snapshot.errors.count(failure, of: item, times: times) }
   }
 
-  /// Names that could not be published; their items are as they were settled.
-  func noteRefused(_ links: [(LinkTask, FailureRecord)]) {
+  /// Names that could not be removed. Those that could not be made are their items' failures.
+  func noteRemaining(_ links: [RefusedLink]) {
+    let remaining = links.filter { $0.link.object == nil }
     state.withLock { state in
-      for (link, failure) in links { state.snapshot.errors.count(failure, of: link.path) }
-      state.snapshot.warnings += links.count
+      for name in remaining { state.snapshot.errors.count(name.failure, of: name.link.path) }
+      state.snapshot.warnings += remaining.count
     }
   }
 

@@ -19,7 +19,8 @@ package struct RunSummary: Sendable, Hashable {
     package var exampleItem: String
   }
 
-  package var run: Int64
+  /// Nil: it could not begin.
+  package var run: Int64?
   package var job: String
   package var started: Timestamp
   package var finished: Timestamp

@@ -29,10 +29,11 @@ struct Shelves: Sendable {
 
   /// Makes and removes published names, then lets the ledger know which are as it wants them.
   ///
-  /// - Returns: those that cannot be made, such as a name where another item's folder stands.
-  func publish(_ links: [LinkTask]) async throws(RunStop) -> [(LinkTask, FailureRecord)] {
+  /// - Returns: those that cannot be made or removed, such as a name where a folder stands. The ledger
+  ///   has been told: the items of names that cannot be made have failed.
+  func publish(_ links: [LinkTask]) async throws(RunStop) -> [RefusedLink] {
     guard !links.isEmpty else { return [] }
-    var refused: [(LinkTask, FailureRecord)] = []
+    var refused: [RefusedLink] = []
     do {
       do throws(StorageFailure) {
         try await store.publish(links.map(PublicName.init))
@@ -41,8 +42,9 @@ struct Shelves: Sendable {
         guard error.disposition != .stopRun else { throw error }
         refused = try await publishEach(links)
       }
-      let failed = Set(refused.map(\.0))
+      let failed = Set(refused.map(\.link))
       try await ledger.confirm(links.filter { !failed.contains($0) })
+      try await ledger.refuse(refused.filter { $0.link.object != nil })
       return refused
     } catch {
       throw RunStop(error)
@@ -51,14 +53,14 @@ struct Shelves: Sendable {
 
   private func publishEach(
     _ links: [LinkTask]
-  ) async throws(StorageFailure) -> [(LinkTask, FailureRecord)] {
-    var refused: [(LinkTask, FailureRecord)] = []
+  ) async throws(StorageFailure) -> [RefusedLink] {
+    var refused: [RefusedLink] = []
     for link in links {
       do throws(StorageFailure) {
         try await store.publish([PublicName(link)])
       } catch {
         guard error.disposition != .stopRun else { throw error }
-        refused.append((link, FailureRecord(error)))
+        refused.append(RefusedLink(link: link, failure: FailureRecord(error)))
       }
     }
     return refused

@@ -42,7 +42,7 @@ package struct Worker: Sendable {
 
   func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }
 
-  func publish(_ links: [LinkTask]) async throws(RunStop) -> [(LinkTask, FailureRecord)] {
+  func publish(_ links: [LinkTask]) async throws(RunStop) -> [RefusedLink] {
     try await shelves.publish(links)
   }
 }

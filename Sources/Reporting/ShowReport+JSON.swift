@@ -24,6 +24,7 @@ extension ShowReport {
       ("last_answer", .string(last?.lastAnswer?.rawValue)),
       ("redirects", .array(story.chain.dropFirst().map { .string("\($0.url)") })),
       ("original", original), ("placeholder", placeholder),
+      ("warnings", .array((last?.original?.warnings ?? []).map { .string($0) })),
       ("variants", .array(story.variants.compactMap(variant))),
       ("published", .array(published)),
       ("last_error", lastError),

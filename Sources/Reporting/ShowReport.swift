@@ -21,6 +21,7 @@ package struct ShowReport: Sendable {
     lines += lastAnswer
     lines += failure
     lines += files
+    lines += (story.last?.original?.warnings ?? []).map { "  warning: \($0)" }
     for view in story.views { lines += self.lines(of: view) }
     return lines
   }

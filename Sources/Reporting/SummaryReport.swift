@@ -10,7 +10,7 @@ package struct SummaryReport: Sendable {
   /// One line, as `run --json` prints it.
   package var json: String {
     JSONText.object([
-      ("run", .number(summary.run)),
+      ("run", summary.run.map { .number($0) } ?? .null),
       ("job", .string(summary.job)),
       ("started", .time(summary.started)),
       ("finished", .time(summary.finished)),

@@ -20,7 +20,7 @@ package struct UnusableItemReport: Sendable {
       ("decided_by", .null), ("etag", .null), ("last_modified", .null), ("validated", .null),
       ("kept_until", .null), ("last_answer", .null), ("redirects", .array(none)),
       ("original", .null),
-      ("placeholder", .null),
+      ("placeholder", .null), ("warnings", .array(none)),
       ("variants", .array(none)), ("published", .array(none)),
       (
         "last_error",

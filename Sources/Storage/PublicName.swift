@@ -20,6 +20,8 @@ struct CheckedName {
   let publicName: PublicName
   /// The folders to walk through, the job's first.
   let folders: [String]
+  /// The folders as a key.
+  let key: [ExactText]
   /// The last part.
   let name: String
 
@@ -31,7 +33,7 @@ struct CheckedName {
     guard JobSettings.isLegalName(publicName.job) else {
       throw refused("that is not a job's name")
     }
-    let parts = publicName.path.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = publicName.path.partsBetweenSlashes
     for part in parts {
       switch part {
       case "": throw refused("it is empty, begins or ends with a slash, or holds two in a row")
@@ -44,7 +46,8 @@ struct CheckedName {
       }
     }
     self.publicName = publicName
-    folders = [publicName.job] + parts.dropLast().map(String.init)
-    name = String(parts.last!)
+    folders = [publicName.job] + parts.dropLast()
+    key = folders.map(ExactText.init)
+    name = parts.last!
   }
 }

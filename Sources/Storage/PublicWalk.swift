@@ -1,4 +1,5 @@
 import Glibc
+import Vocabulary
 
 /// The folders below `public/` that a group of names touches: opened once, synced once, removed where
 /// they are left empty.
@@ -15,7 +16,7 @@ struct PublicWalk {
   private static let mostOpen = 64
 
   private let published: Folder
-  private var visits: [[String]: Visit] = [:]
+  private var visits: [[ExactText]: Visit] = [:]
   private var failures: [(request: Int, failure: StorageFailure)] = []
 
   init(from published: Folder) { self.published = published }
@@ -35,7 +36,7 @@ struct PublicWalk {
   }
 
   /// The next walk to this name's folder starts anew.
-  mutating func forget(_ name: CheckedName) { visits[name.folders] = nil }
+  mutating func forget(_ name: CheckedName) { visits[name.key] = nil }
 
   /// Syncs what was touched. Nothing of the group is durable before.
   ///
@@ -49,15 +50,15 @@ struct PublicWalk {
   private mutating func visit(
     _ name: CheckedName, request: Int, makesFolders: Bool
   ) throws(StorageFailure) -> Folder? {
-    if visits[name.folders] == nil {
+    if visits[name.key] == nil {
       guard let folder = try open(name, makesFolders: makesFolders) else { return nil }
       if visits.count >= Self.mostOpen { flush() }
-      visits[name.folders] = Visit(
+      visits[name.key] = Visit(
         folder: folder, path: name.folders, requests: [], mayBeEmpty: false)
     }
-    visits[name.folders]!.requests.insert(request)
-    if !makesFolders { visits[name.folders]!.mayBeEmpty = true }
-    return visits[name.folders]!.folder
+    visits[name.key]!.requests.insert(request)
+    if !makesFolders { visits[name.key]!.mayBeEmpty = true }
+    return visits[name.key]!.folder
   }
 
   private func open(_ name: CheckedName, makesFolders: Bool) throws(StorageFailure) -> Folder? {

@@ -18,7 +18,7 @@ package struct ItemID: Sendable, Hashable, Comparable, CustomStringConvertible {
     guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw BadItemID(reason: "an id must not hold control characters")
     }
-    for segment in text.split(separator: "/", omittingEmptySubsequences: false) {
+    for segment in text.partsBetweenSlashes {
       switch segment {
       case "": throw BadItemID(reason: "an id must not start or end with / or hold //")
       case ".", "..": throw BadItemID(reason: "an id must not hold the segment \"\(segment)\"")
@@ -27,7 +27,7 @@ package struct ItemID: Sendable, Hashable, Comparable, CustomStringConvertible {
       guard segment.utf8.count <= 200 else {
         throw BadItemID(reason: "a part of an id between slashes has at most 200 bytes")
       }
-      guard !segment.hasPrefix(".tw-") else {
+      guard !segment.utf8.starts(with: ".tw-".utf8) else {
         throw BadItemID(reason: "an id's part must not start with \".tw-\"")
       }
     }
@@ -51,7 +51,9 @@ package struct ItemID: Sendable, Hashable, Comparable, CustomStringConvertible {
   }
 
   package var description: String { text }
-  package static func < (a: ItemID, b: ItemID) -> Bool { a.text < b.text }
+  package static func == (a: ItemID, b: ItemID) -> Bool { ExactText(a.text) == ExactText(b.text) }
+  package static func < (a: ItemID, b: ItemID) -> Bool { ExactText(a.text) < ExactText(b.text) }
+  package func hash(into hasher: inout Hasher) { ExactText(text).hash(into: &hasher) }
 }
 
 /// Why a text cannot be an id.

@@ -98,7 +98,8 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     for (option, effect) in Self.effects {
       let job = try Job()
       defer { job.origin.stop() }
-      #expect(try await job.run().status == 0)
+      let first = try await job.run()
+      #expect(first.status == 0, "\(option): \(first.errors)")
       let before = job.origin.requests.count
       let second = try await job.thumbworker(
         ["run", job.manifest, "--root", job.scenario.root, "--json"] + effect.options)
@@ -405,6 +406,12 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     #expect(
       run.errors.contains("warning: the colour profile cannot be used: dropped: 1 item, such as a"),
       "\(run.errors)")
+    let shown = try await scenario.show("a")
+    #expect(
+      (shown["warnings"] as? [String])?.contains("the colour profile cannot be used: dropped")
+        == true)
+    let told = try await job.thumbworker(["show", "a", "--root", scenario.root])
+    #expect(told.output.contains("\n  warning: the colour profile cannot be used: dropped\n"))
   }
 
   @Test func `tells what is known, of all jobs or of one`() async throws {

@@ -1,3 +1,4 @@
+import Hashing
 import LedgerCore
 import TestSupport
 import Testing
@@ -63,7 +64,25 @@ extension ForeignProgram {
     try await ledger.release([claims.removeLast().lease])
     try await scene.settle(scene.purged(claims.removeLast()))
     try await scene.settle(scene.failed(claims.removeLast()))
-    for claim in claims { try await scene.settle(scene.fetched(claim)) }
+    let target = try await ledger.lease(
+      EntryKey(try ItemURL("https://t.example/")), for: [claims[0].lease], run: scene.run,
+      until: clock.now + .seconds(60), at: clock.now)
+    for claim in claims {
+      var settlement = scene.fetched(claim)
+      if case .granted(let lease) = target, claim == claims[0] { settlement.targets = [lease] }
+      settlement.items[0].publications?[0].folderOfIDs = "sku-1/"
+      try await scene.settle(settlement)
+    }
+    var standing = HostStanding()
+    standing.failuresInARow = 5
+    standing.brokenUntil = clock.now + .seconds(60)
+    try await ledger.note(["h.example": standing], at: clock.now)
+    _ = try await ledger.standings(after: 0)
+    _ = try await ledger.beginProbe(
+      of: "h.example", by: scene.run, until: clock.now + .seconds(60), at: clock.now)
+    let links = try await ledger.pendingLinks(limit: 1)
+    try await ledger.refuse(links.map { RefusedLink(link: $0, failure: .sample) })
+    _ = try await ledger.due(job: scene.job, run: scene.run, by: DueRule(horizon: clock.now))
     try await scene.drain()
     try await ledger.confirm(try await ledger.pendingLinks(limit: 5))
     try await scene.runOnce(rule: DueRule(horizon: clock.now, takesFailed: true)) {

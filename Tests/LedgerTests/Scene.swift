@@ -89,6 +89,14 @@ private struct Housed: Ledger {
     try await ledger.settle(settlement)
   }
   func confirm(_ links: [LinkTask]) async throws(LedgerFailure) { try await ledger.confirm(links) }
+  func refuse(_ links: [RefusedLink]) async throws(LedgerFailure) {
+    try await ledger.refuse(links)
+  }
+  func due(
+    job: JobNumber, run: RunNumber, by rule: DueRule
+  ) async throws(LedgerFailure) -> [ItemState: Int] {
+    try await ledger.due(job: job, run: run, by: rule)
+  }
   func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure) {
     try await ledger.forgetLinks(of: job, at: now)
   }
@@ -284,7 +292,7 @@ struct Scene {
   @discardableResult
   func settle(_ settlement: Settlement) async throws -> [LinkTask]? {
     switch try await ledger.settle(settlement) {
-    case .committed(let links, _, _): links
+    case .committed(let receipt): receipt.links
     case .leaseLost: nil
     }
   }

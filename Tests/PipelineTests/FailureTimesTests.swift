@@ -99,6 +99,62 @@ import Vocabulary
   }
 }
 
+@Suite struct `A ring of redirects` {
+  @Test func `ends a copy's service when the grace is over`() async throws {
+    let shop = try await Workshop()
+    let grace = #"{"staleIfError": "1h"}"#
+    let origin = try ScriptedOrigin(200, [("Cache-Control", "max-age=60")])
+    defer { origin.server.stop() }
+    _ = try await shop.run(origin.url, cache: grace)
+    shop.clock.advance(by: .days(1))
+    origin.says(302, [("Location", "/a")])
+    let start = shop.clock.now
+    while shop.clock.now < start + .hours(1) {
+      #expect(try await shop.run(origin.url, cache: grace) == .failed)
+      #expect(try await shop.published() == ["thumb/a.jpg"])
+      let failure = try #require(try await shop.entry(origin.url)?.failure)
+      #expect(failure.since == start && failure.failure.code == "too-many-redirects")
+      shop.clock.advance(by: min(failure.nextTry, start + .hours(1)) - shop.clock.now)
+    }
+    _ = try await shop.run(origin.url, cache: grace)
+    #expect(try await shop.published() == [])
+    origin.says()
+    shop.clock.advance(by: .days(1))
+    #expect(try await shop.run(origin.url, cache: grace) == .fetched)
+    #expect(try await shop.published() == ["thumb/a.jpg"])
+  }
+}
+
+@Suite struct `A run with nothing to do` {
+  @Test(.timeLimit(.minutes(1)))
+  func `says that it waits for what another holds`() async throws {
+    let (shop, board) = (try await Workshop(), RunBoard())
+    let origin = try ScriptedOrigin(200, [("Cache-Control", "max-age=60")])
+    defer { origin.server.stop() }
+    _ = try await shop.run(origin.url)
+    shop.clock.advance(by: .days(1))
+    let ledger = shop.worker.ledger
+    let job = try #require(try await ledger.job(named: "job")).number
+    let run = try await ledger.beginRun(job: job, at: shop.clock.now)
+    let claim = try #require(
+      try await ledger.claim(
+        ClaimRequest(
+          job: job, run: run, due: DueRule(horizon: shop.clock.now), limit: 1, perHost: 1,
+          room: [:], now: shop.clock.now, leaseDuration: .seconds(30))
+      ).claims.first)
+    async let summary = shop.run(["a": origin.url], board: board)
+    let wait = RunWait.leases(1, until: claim.lease.expires)
+    while board.snapshot.waitsFor != wait {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+    #expect(origin.asked == 1)
+    try await ledger.release([claim.lease])
+    #expect(try await summary.outcomes[.revalidated] == 1)
+    #expect(board.snapshot.waitsFor == nil)
+  }
+}
+
 @Suite struct `Objects of a purged copy` {
   @Test func `stay while another worker is about to name them`() async throws {
     let shop = try await Workshop()

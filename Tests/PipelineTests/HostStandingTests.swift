@@ -79,7 +79,10 @@ import Vocabulary
     let other = try await Workshop(beside: first)
     let board = RunBoard()
     async let waiting = other.run(urls("d", 3), network: network, job: "d", board: board)
-    while board.snapshot.waitsFor != .probe { await Task.yield() }
+    while board.snapshot.waitsFor != .probe {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
     #expect(origin.requests.count == before + 1)
     gate.open()
     #expect(try await back.outcomes[.fetched] == 10)

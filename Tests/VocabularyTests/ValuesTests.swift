@@ -149,3 +149,15 @@ import Vocabulary
     #expect(Digest(hex: "g" + hex.dropFirst()) == nil)
   }
 }
+
+@Suite struct `An id's slashes` {
+  @Test(arguments: ["../\u{301}x", "a/../\u{301}b", "/\u{301}x", "a//\u{301}b"])
+  func `are seen under a combining mark`(_ text: String) {
+    #expect(throws: BadItemID.self) { try ItemID(text) }
+  }
+
+  @Test func `are not all that makes ids differ`() throws {
+    let (one, two) = (try ItemID("caf\u{E9}"), try ItemID("cafe\u{301}"))
+    #expect(one != two && Set([one, two]).count == 2 && two < one)
+  }
+}

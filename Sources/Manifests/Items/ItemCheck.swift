@@ -37,7 +37,7 @@ final class ItemCheck: ItemSink {
 final class DuplicateFinder: ItemSink {
   private let suspects: Set<UInt64>
   private let found: Problems
-  private var first: [String: Int] = [:]
+  private var first: [ExactText: Int] = [:]
   private let hash = SHA256()
 
   /// - Parameters:
@@ -59,8 +59,8 @@ final class DuplicateFinder: ItemSink {
       guard suspects.contains(known.fingerprint) else { return }
       id = known.id
     }
-    guard let firstIndex = first[id] else {
-      first[id] = index
+    guard let firstIndex = first[ExactText(id)] else {
+      first[ExactText(id)] = index
       return
     }
     let other = Place.item(firstIndex)
