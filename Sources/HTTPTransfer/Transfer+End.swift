@@ -6,11 +6,14 @@ extension Transfer {
   enum End {
     case over(ExchangeReport)
     case again
+    /// Once more, from the look-up of its name on.
+    case fromTheName
   }
 
   func end(_ result: CURLcode) -> End {
     switch verdict {
     case .wantsOwnConnection: return .again
+    case .lacksAddress: return .fromTheName
     case .enough: return .over(takeReport(fault: nil))
     case .failed(let fault): return .over(takeReport(fault: fault))
     case nil: break

@@ -208,6 +208,7 @@ final class TransferLoop {
     active.append(transfer)
     let url = exchange.request.url
     let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (url.host, url.port)
+    transfer.isAddress = names.needsNoLookUp(host)
     transfer.begin(
       exchange, by: route, queued: now - arrivedAt,
       names: names.directives(for: host, port: port, turn: turn))
@@ -239,6 +240,11 @@ final class TransferLoop {
     case .again:
       transfer.beginAgainOnOwnConnection()
       curl_multi_add_handle(multi, transfer.easy)
+    case .fromTheName:
+      _ = transfer.takeReport(fault: nil)
+      putAside(transfer)
+      names.tellAgain(exchange.request.proxy?.host ?? exchange.request.url.host)
+      admit(exchange, arrivedAt: now)
     }
   }
 
@@ -251,13 +257,17 @@ final class TransferLoop {
   }
 
   private func retire(_ transfer: Transfer, _ exchange: Exchange, _ report: ExchangeReport) {
+    putAside(transfer)
+    exchange.end(report)
+  }
+
+  private func putAside(_ transfer: Transfer) {
     let last = active.removeLast()
     if last !== transfer {
       last.place = transfer.place
       active[transfer.place] = last
     }
     idle.append(transfer)
-    exchange.end(report)
   }
 
   private func cancel(_ exchange: Exchange) {
