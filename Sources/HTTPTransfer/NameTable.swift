@@ -245,6 +245,16 @@ struct NameTable {
     return lines + ["\(name):\(port):\(list.joined(separator: ","))"]
   }
 
+  /// Whether a host is an address, or a name that is fixed.
+  func needsNoLookUp(_ host: String) -> Bool {
+    if case .some(.none) = names[host] { true } else { false }
+  }
+
+  /// libcurl does not know what it was told of a host.
+  mutating func tellAgain(_ host: String) {
+    if let name = names[host] ?? nil { entries[name]?.told = [:] }
+  }
+
   /// Forgets what has expired, once there is much of it.
   private mutating func sweep(at now: Int64) {
     guard max(entries.count, names.count) >= sweepAt else { return }

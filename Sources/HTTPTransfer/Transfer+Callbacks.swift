@@ -22,6 +22,8 @@ extension Transfer {
       TransferLoop.of(loop).sockets.close(socket)
       return 0
     }
+    tw_easy_set_pointer(easy, CURLOPT_RESOLVER_START_DATA, me)
+    tw_easy_set_before_look_up(easy) { _, _, me in Transfer.of(me).mayLookUp ? 0 : 1 }
     tw_easy_set_pointer(easy, CURLOPT_PREREQDATA, me)
     tw_easy_set_before_request(easy) { me, peer, _, _, _ in
       Transfer.of(me).mayAsk(peer!) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
@@ -43,6 +45,13 @@ extension Transfer {
   }
 
   // MARK: Connecting
+
+  /// libcurl is about to look up what it has not been told of. For a name it would ask the system past all
+  /// our limits, and hold this thread until that answers should the exchange end before.
+  private var mayLookUp: Bool {
+    if !isAddress { verdict = .lacksAddress }
+    return isAddress
+  }
 
   /// - Returns: the socket, or -1, which makes libcurl try the host's next address.
   private func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> CInt {

@@ -3,21 +3,29 @@ import Vocabulary
 
 /// How an exchange ended: libcurl's result read together with what the callbacks saw.
 extension Transfer {
-  /// - Returns: nil where it is to be made once more, on a connection of its own.
-  func end(_ result: CURLcode) -> ExchangeReport? {
+  enum End {
+    case over(ExchangeReport)
+    case again
+    /// Once more, from the look-up of its name on.
+    case fromTheName
+  }
+
+  func end(_ result: CURLcode) -> End {
     switch verdict {
-    case .wantsOwnConnection: return nil
-    case .enough: return takeReport(fault: nil)
-    case .failed(let fault): return takeReport(fault: fault)
+    case .wantsOwnConnection: return .again
+    case .lacksAddress: return .fromTheName
+    case .enough: return .over(takeReport(fault: nil))
+    case .failed(let fault): return .over(takeReport(fault: fault))
     case nil: break
     }
     // A body that is dropped need not be whole: the head has said everything.
-    if head.isComplete, phase == .dropping { return takeReport(fault: nil) }
-    guard result == CURLE_OK else { return takeReport(fault: fault(of: result)) }
+    if head.isComplete, phase == .dropping { return .over(takeReport(fault: nil)) }
+    guard result == CURLE_OK else { return .over(takeReport(fault: fault(of: result))) }
     guard head.isComplete else {
-      return takeReport(fault: .connection("the connection was closed without an answer"))
+      return .over(
+        takeReport(fault: .connection("the connection was closed without an answer")))
     }
-    return takeReport(fault: sealBody())
+    return .over(takeReport(fault: sealBody()))
   }
 
   /// The end by a deadline or a cancellation; a body that is dropped is none the worse for it.

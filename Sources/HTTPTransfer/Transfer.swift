@@ -27,6 +27,8 @@ final class Transfer {
     case enough
     /// A connection opened under another allow list: once more on a new one.
     case wantsOwnConnection
+    /// What libcurl was told of the name has been withdrawn since: it has to be looked up once more.
+    case lacksAddress
   }
 
   /// Of bodies that are dropped, so that a small one leaves its connection usable.
@@ -77,6 +79,8 @@ final class Transfer {
   /// Under which this peer was let through last.
   var passedGuard: AddressGuard?
 
+  /// Whether libcurl may make an address of what it connects to: where that is one already.
+  var isAddress = false
   var route = Route.direct
   /// What a proxy is told to connect to.
   var pinList: UnsafeMutablePointer<curl_slist>?

@@ -208,6 +208,7 @@ final class TransferLoop {
     active.append(transfer)
     let url = exchange.request.url
     let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (url.host, url.port)
+    transfer.isAddress = names.needsNoLookUp(host)
     transfer.begin(
       exchange, by: route, queued: now - arrivedAt,
       names: names.directives(for: host, port: port, turn: turn))
@@ -232,13 +233,18 @@ final class TransferLoop {
 
   private func end(_ transfer: Transfer, _ result: CURLcode) {
     let exchange = transfer.exchange!
-    let report = transfer.end(result)
+    let end = transfer.end(result)
     curl_multi_remove_handle(multi, transfer.easy)
-    if let report {
-      retire(transfer, exchange, report)
-    } else {
+    switch end {
+    case .over(let report): retire(transfer, exchange, report)
+    case .again:
       transfer.beginAgainOnOwnConnection()
       curl_multi_add_handle(multi, transfer.easy)
+    case .fromTheName:
+      _ = transfer.takeReport(fault: nil)
+      putAside(transfer)
+      names.tellAgain(exchange.request.proxy?.host ?? exchange.request.url.host)
+      admit(exchange, arrivedAt: now)
     }
   }
 
@@ -253,13 +259,17 @@ final class TransferLoop {
   private func retire(
     _ transfer: Transfer, _ exchange: Exchange, _ report: consuming ExchangeReport
   ) {
+    putAside(transfer)
+    exchange.end(report)
+  }
+
+  private func putAside(_ transfer: Transfer) {
     let last = active.removeLast()
     if last !== transfer {
       last.place = transfer.place
       active[transfer.place] = last
     }
     idle.append(transfer)
-    exchange.end(report)
   }
 
   private func cancel(_ exchange: Exchange) {

@@ -180,6 +180,36 @@ import Vocabulary
     #expect(failure?.message.hasSuffix("was not resolved: no answer within 10s") == true)
   }
 
+  /// libcurl would ask the system itself, and would hold up all transfers until that answers.
+  @Test func `that was forgotten before its turn came is looked up again, by us`() async throws {
+    let gate = OriginGate()
+    let origin = try OriginServer.start { request in
+      request.path == "/first" ? .steps([.wait(gate)] + OriginResponse.ok("x").steps) : .ok("x")
+    }
+    defer { origin.stop() }
+    let resolver = OriginResolver()
+    let lab = lab(connections: 1, resolver) { [here] _, _, _ in
+      here
+    } adjust: {
+      $0.idleTimeout = .seconds(600)
+      $0.timeout = .seconds(600)
+    }
+    async let first = lab.fetch(origin.url("/first"))
+    await origin.requests(reach: 1)
+    async let late = lab.fetch("http://late.example:\(origin.port)/late")
+    await resolver.asked(reach: 1)
+    await lab.advance(by: .seconds(61))
+    let others = (0..<4200).map { number in
+      Task { try await lab.fetch("http://h\(number).example:\(origin.port)/") }
+    }
+    await resolver.asked(reach: 4201)
+    for other in others { other.cancel() }
+    gate.open()
+    #expect(try await first.status == 200)
+    #expect(try await late.status == 200)
+    #expect(resolver.asked.count { $0 == "late.example" } == 2)
+  }
+
   @Test func `is not waited for by who is cancelled`() async throws {
     let resolver = OriginResolver()
     let gate = OriginGate()

@@ -31,6 +31,10 @@ static inline CURLcode tw_easy_set_close_socket(CURL *easy, curl_closesocket_cal
 static inline CURLcode tw_easy_set_before_request(CURL *easy, curl_prereq_callback function) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
 }
+static inline CURLcode tw_easy_set_before_look_up(
+    CURL *easy, curl_resolver_start_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, function);
+}
 static inline CURLcode tw_easy_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }
