@@ -329,8 +329,8 @@ final class TransferLoop {
   // MARK: Preparation
 
   private func prepareThread() {
-    // libcurl frees and takes a buffer of 256 KiB for each exchange. Left to itself, malloc gives it
-    // back to the kernel each time, and the kernel clears it each time.
+    // libcurl frees and takes a buffer for each exchange. Left to itself, malloc gives it back to the
+    // kernel each time, and the kernel clears it each time.
     mallopt(M_MMAP_THRESHOLD, 4 << 20)
     mallopt(M_TRIM_THRESHOLD, 16 << 20)
     // TLS writes with write(2): a peer that has gone would end the process by SIGPIPE.

@@ -29,6 +29,7 @@ struct BenchOptions {
 
   init(_ arguments: [String]) throws {
     yardsticks = ProcessInfo.processInfo.environment["THUMBWORKER_YARDSTICKS"]
+      .flatMap { $0.isEmpty ? nil : $0 }
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       guard argument.hasPrefix("--") else {

@@ -43,10 +43,18 @@ struct ChildProcess {
       posix_spawn_file_actions_adddup2(&actions, output, 1)
       posix_spawn_file_actions_adddup2(&actions, output, 2)
     }
+    // Whoever has started us may have blocked what ends nginx.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
     var list: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
     defer { for text in list { free(text) } }
     var child = pid_t()
-    let code = posix_spawn(&child, arguments[0], &actions, nil, &list, environ)
+    let code = posix_spawn(&child, arguments[0], &actions, &attributes, &list, environ)
     guard code == 0 else { throw BenchFailure.system("start", arguments[0], code) }
     return child
   }

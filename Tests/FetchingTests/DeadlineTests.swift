@@ -171,6 +171,18 @@ import Vocabulary
     for task in tasks { #expect(await task.value == "cancelled") }
   }
 
+  @Test func `when it was cancelled before it began`() async throws {
+    let origin = try OriginServer.start { _ in .status(204) }
+    defer { origin.stop() }
+    let lab = Lab()
+    let request = try lab.request(origin.url("/"))
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await lab.failure(of: request)?.code
+    }
+    #expect(await task.value == "cancelled")
+  }
+
   @Test func `when the engine stops`() async throws {
     let origin = try OriginServer.start { _ in .steps([.hang]) }
     defer { origin.stop() }

@@ -2,15 +2,16 @@
 struct FetchStage {
   let context: StageContext
 
-  private static let files = 1000
+  private static let mostFiles = 1000
 
   func prepare() throws -> Comparison {
     let folder = try context.folder.make("fetch")
-    let corpus = try Corpus.noise(count: Self.files, bytes: 2000...6000, in: folder)
+    let requests = context.options.items ?? 20_000
+    let corpus = try Corpus.noise(
+      count: min(requests, Self.mostFiles), bytes: 2000...6000, in: folder)
     let list = "\(folder)/list"
     try corpus.writeList(to: list)
     let origin = try Origin(serving: folder, home: try context.folder.make("nginx"))
-    let requests = context.options.items ?? 20_000
     let connections = context.options.connections
     let values = [
       "url": origin.url, "list": list, "requests": "\(requests)", "connections": "\(connections)",
@@ -18,7 +19,7 @@ struct FetchStage {
     return Comparison(
       stage: .fetch, unit: "request",
       conditions:
-        "\(requests) requests to nginx on loopback, bodies of \(corpus.bytes / Self.files) bytes, "
+        "\(requests) requests to nginx on loopback, bodies of \(corpus.bytes / corpus.names.count) bytes, "
         + "\(connections) connections",
       contenders: [
         .work("thumbworker", .fetch) { withExtendedLifetime(origin) { values } },
