@@ -62,6 +62,17 @@ struct Original {
     pages = max(1, header.int(MetadataField.pages) ?? 1)
     needsAllAtOnce = header.has("jpeg-multiscan") || header.has("interlaced")
     try Self.check(width: storedSize.width, height: storedSize.height, limits)
+    try checkInks()
+  }
+
+  /// Four components are four inks as they are or three colours and black, and stored the other way
+  /// round: Adobe's marker tells. Where it tells neither, any picture would be made up.
+  private func checkInks() throws(ImagingFailure) {
+    guard format == .jpeg, bands == 4, let transform = JPEGMarkers.adobeTransform(of: file),
+      transform != 0, transform != 2
+    else { return }
+    throw ImagingFailure(
+      .corrupt, "its Adobe marker names colour transform \(transform), which there is not")
   }
 
   var size: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }

@@ -51,10 +51,10 @@ package struct Rendering {
     vips_error_clear()
     _ = WarningLog.take()
     let format = try allowedFormat(of: file)
-    do throws(ImagingFailure) {
-      try run(Original(file, format, limits: limits))
-    } catch  where error.kind == .truncated && format == .jpeg && !file.endsWithEndOfImage {
-      try runWithEndOfImage(file, orThrow: error)
+    switch format {
+    case .jpeg: try runJPEG(file)
+    case .avif, .heic: try runHEIF(file, format)
+    default: try run(Original(file, format, limits: limits))
     }
     return WarningLog.take()
   }
@@ -75,6 +75,28 @@ package struct Rendering {
         throw ImagingFailure(.unsupportedFormat, "limits.formats does not allow \(format.rawValue)")
       }
       return format
+    }
+  }
+
+  private func runHEIF(
+    _ file: UnsafeRawBufferPointer, _ format: ImageFormat
+  ) throws(ImagingFailure) {
+    if Sniffed.isSequence(file) {
+      WarningLog.note("a sequence of pictures: only its cover is shown")
+    }
+    guard let ordered = HEIFProperties.ordered(file) else {
+      return try run(Original(file, format, limits: limits))
+    }
+    try ordered.withUnsafeBufferPointer { ordered throws(ImagingFailure) in
+      try run(Original(UnsafeRawBufferPointer(ordered), format, limits: limits))
+    }
+  }
+
+  private func runJPEG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
+    do throws(ImagingFailure) {
+      try run(Original(file, .jpeg, limits: limits))
+    } catch  where error.kind == .truncated && !file.endsWithEndOfImage {
+      try runWithEndOfImage(file, orThrow: error)
     }
   }
 
