@@ -57,7 +57,8 @@ struct RunCommand {
     if parsed.has("--dry-run") { return try await plan(manifests, site) }
     let open = try await site.open(
       workers: workers, memory: manifests.map(\.settings.limits.memory).min() ?? 2 << 30,
-      connections: manifests.map(\.settings.network.concurrency).max() ?? 32)
+      connections: manifests.map(\.settings.network.concurrency).max() ?? 32,
+      formats: manifests.reduce(into: []) { $0.formUnion($1.settings.limits.formats) })
     var worst = ExitCode.well
     for manifest in manifests where interruption.exitCode == nil && worst != .environment {
       let summary = await run(manifest, open.worker, interruption)
@@ -100,10 +101,11 @@ struct RunCommand {
 
   private func plan(_ manifests: [ManifestFile], _ site: Site) async throws -> ExitCode {
     let ledger = try await site.ledgerToRead()
+    let encoders = try await site.decoderGreeting().encoders
     let now = Timestamp(milliseconds: WallClock.system.milliseconds())
     for manifest in manifests {
       let counts = try await DryRun(
-        ledger: ledger, manifest: manifest, options: options, now: now
+        ledger: ledger, manifest: manifest, options: options, now: now, encoders: encoders
       ).run()
       let report = PlanReport(job: manifest.settings.name, counts: counts)
       console.print(parsed.has("--json") ? [report.json] : report.lines)

@@ -43,7 +43,8 @@ struct Site {
 
   /// Everything that a run needs.
   func open(
-    workers: Int?, memory: Int, connections: Int
+    workers: Int?, memory: Int, connections: Int,
+    formats: Set<ImageFormat> = ImageFormat.allowedByDefault
   ) async throws -> OpenSite {
     try layout.create()
     let ledger = try await LedgerSQLite.open(
@@ -60,13 +61,31 @@ struct Site {
     let sleeper = SystemSleeper()
     let decoders = try DecoderPool(
       executable: try Self.decoderPath(),
-      decoders: workers ?? ProcessInfo.processInfo.activeProcessorCount, memory: memory)
+      decoders: workers ?? ProcessInfo.processInfo.activeProcessorCount, memory: memory,
+      formats: formats)
+    let encoders = try await decoders.greeting().encoders
+    try await ledger.adopt(encoders)
     return OpenSite(
       worker: Worker(
         ledger: ledger, store: store,
         fetcher: Fetcher(
           engine: engine, sleeper: sleeper, clock: .system, jitter: { .random(in: 0..<1) }),
-        decoders: decoders, clock: .system, sleeper: sleeper), engine: engine)
+        decoders: decoders, clock: .system, sleeper: sleeper, encoders: encoders), engine: engine)
+  }
+
+  /// What the decoders of this installation are, without a run.
+  func decoderGreeting() async throws -> DecoderGreeting {
+    let pool = try DecoderPool(
+      executable: try Self.decoderPath(), decoders: 1, memory: LimitSettings().memory)
+    let greeting: DecoderGreeting
+    do {
+      greeting = try await pool.greeting()
+    } catch {
+      await pool.stop()
+      throw error
+    }
+    await pool.stop()
+    return greeting
   }
 
   /// Beside the program itself, or where `$THUMBWORKER_DECODER` says.

@@ -27,7 +27,8 @@ enum HEIFProperties {
       })
     else { return nil }
     let parts = boxes(of: file, in: properties.content)
-    guard let container = parts.first(where: { $0.name == 0x6970_636F }) else { return nil }  // ipco
+    let container = parts.first { $0.name == 0x6970_636F }  // ipco
+    guard let container else { return nil }
     let names = boxes(of: file, in: container.content).map(\.name)
     var result = [UInt8](file)
     for part in parts where part.name == 0x6970_6D61 {  // ipma
@@ -67,7 +68,9 @@ enum HEIFProperties {
       guard start <= content.upperBound else { return }
       let end = start + Int(file[start - 1]) * width
       guard end <= content.upperBound else { return }
-      let associations = stride(from: start, to: end, by: width).map { Array(file[$0..<$0 + width]) }
+      let associations = stride(from: start, to: end, by: width).map {
+        Array(file[$0..<$0 + width])
+      }
       func transforms(_ association: [UInt8]) -> Bool {
         let index = association.dropFirst().reduce(Int(association[0] & 0x7F)) { $0 << 8 | Int($1) }
         return names.indices.contains(index - 1) && Self.transforms.contains(names[index - 1])

@@ -109,6 +109,13 @@ package protocol Ledger: Sendable {
 
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus
 
+  /// By which encoders the variants that are wanted are made; unknown before the first run.
+  func encoders() async throws(LedgerFailure) -> EncoderVersions
+
+  /// Keeps by which encoders variants are made from now on. Where they are others than before, every
+  /// item of every job is due: its variants are to be made anew.
+  func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure)
+
   /// The random name that this ledger shares with its object store.
   func storeID() async throws(LedgerFailure) -> String
 

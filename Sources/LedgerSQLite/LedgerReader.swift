@@ -64,6 +64,10 @@ extension LedgerReader {
     try live().first("SELECT store_id FROM meta") { $0.text(0) } ?? ""
   }
 
+  func encoders() throws(LedgerFailure) -> EncoderVersions {
+    EncoderVersions(text: try live().first("SELECT encoders FROM meta") { $0.text(0) } ?? "")
+  }
+
   static let pendingLinksQuery: StaticString = """
     SELECT job, name, path, object FROM published JOIN jobs ON number = job
     WHERE pending_since IS NOT NULL ORDER BY pending_since LIMIT ?

@@ -193,6 +193,15 @@ extension LedgerSQLite {
     try await reader.status(at: now)
   }
 
+  package func encoders() async throws(LedgerFailure) -> EncoderVersions {
+    try await reader.encoders()
+  }
+
+  package func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure) {
+    guard try await reader.encoders() != encoders else { return }
+    try await writing().adopt(encoders)
+  }
+
   package func storeID() async throws(LedgerFailure) -> String {
     try await reader.storeID()
   }

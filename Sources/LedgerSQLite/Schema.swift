@@ -7,7 +7,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5457_4C47
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
-  static let migrations: [String] = [initial, countedObjects, placeholders, cappedVariants]
+  static let migrations: [String] = [initial, countedObjects, placeholders, cappedVariants, encoders]
 
   static var version: Int { migrations.count }
 
@@ -281,6 +281,11 @@ enum Schema {
   private static let cappedVariants = """
     -- Whether its original had fewer pixels than `cover` was to make.
     ALTER TABLE variants ADD COLUMN capped INTEGER NOT NULL DEFAULT 0 CHECK (capped IN (0, 1));
+    """
+
+  private static let encoders = """
+    -- By which encoders variants are made: "format=versions" with commas between.
+    ALTER TABLE meta ADD COLUMN encoders TEXT NOT NULL DEFAULT '';
     """
 }
 

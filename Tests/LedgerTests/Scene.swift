@@ -105,6 +105,10 @@ private struct Housed: Ledger {
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await ledger.status(at: now)
   }
+  func encoders() async throws(LedgerFailure) -> EncoderVersions { try await ledger.encoders() }
+  func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure) {
+    try await ledger.adopt(encoders)
+  }
   func storeID() async throws(LedgerFailure) -> String { try await ledger.storeID() }
   func close() async { await ledger.close() }
 }
