@@ -73,7 +73,9 @@ let package = Package(
     module(
       "Fetching", ["HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
     module("Storage", ["CFiles", "Hashing", "Threading", "Vocabulary"]),
-    module("LedgerSQLite", ["CSQLite", "HTTPCaching", "LedgerCore", "Threading", "Vocabulary"]),
+    module(
+      "LedgerSQLite",
+      ["CSQLite", "HTTPCaching", "Hashing", "LedgerCore", "Threading", "Vocabulary"]),
     module("DecoderPool", ["DecoderWire", "Threading", "Vocabulary"]),
 
     // flow

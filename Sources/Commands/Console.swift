@@ -7,6 +7,7 @@ import Synchronization
 /// and drawn again after.
 final class Console: Sendable {
   private let bar = Mutex<String?>(nil)
+  private let lost = Mutex<String?>(nil)
   let isTerminal = isatty(STDERR_FILENO) == 1
 
   /// Results, on standard output.
@@ -17,6 +18,10 @@ final class Console: Sendable {
       if let bar { write(STDERR_FILENO, bar) }
     }
   }
+
+  /// Why standard output did not take all that was printed, the first time; nil where it did. A reader
+  /// that has gone away (`head`) has what it wanted.
+  var lostOutput: String? { lost.withLock(\.self) }
 
   /// Messages for people, on standard error.
   func complain(_ lines: [String]) {
@@ -44,6 +49,12 @@ final class Console: Sendable {
 
   private static let wipe = "\r\u{1B}[K"
 
+  /// Of standard error there is nowhere left to say it.
+  private func note(_ code: Int32, on descriptor: Int32) {
+    guard descriptor == STDOUT_FILENO, code != EPIPE else { return }
+    lost.withLock { $0 = $0 ?? String(cString: strerror(code)) }
+  }
+
   private func write(_ descriptor: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in
@@ -51,7 +62,7 @@ final class Console: Sendable {
       while done < bytes.count {
         let count = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
         if count < 0, errno == EINTR { continue }
-        if count <= 0 { return }  // nobody reads: there is nowhere left to say so
+        guard count > 0 else { return note(errno, on: descriptor) }
         done += count
       }
     }

@@ -97,6 +97,15 @@ struct ParsedArguments: Sendable {
     return duration
   }
 
+  func byteSize(_ name: String) throws(UsageError) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let bytes = ByteSizeText.parse(text) else {
+      throw UsageError(
+        message: "\(name): \"\(text)\" is no size", hint: "write it as 512MiB or 10GB")
+    }
+    return bytes
+  }
+
   func count(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -152,6 +161,58 @@ enum OptionTable {
       summary:
         "Tells one entry's story: what the server said, why it is fresh or stale, its files.",
       options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
+    CommandSpec(
+      name: "purge", operands: "[URL…]", operandCount: 0...1000,
+      summary: "Forgets entries and deletes their files; the next run fetches them again.",
+      options: [
+        Option(name: "--job", value: "JOB", help: "all that a job's items need"),
+        Option(name: "--host", value: "HOST", help: "all of one host"),
+        Option(name: "--all", value: nil, help: "everything"),
+      ] + common),
+    CommandSpec(
+      name: "retry", operands: "[JOB]", operandCount: 0...1,
+      summary: "Makes failed and cooling items due now, of one job or of all.",
+      options: [
+        Option(
+          name: "--code", value: "CODE,…", help: "only those, such as http-503,timeout")
+      ] + common),
+    CommandSpec(
+      name: "jobs", operands: "[pause|resume|cancel|remove JOB]", operandCount: 0...2,
+      summary: "Lists the jobs, pauses one, lets it go on, ends its runs or forgets it.",
+      options: [
+        Option(
+          name: "--keep-names", value: nil, help: "remove: leave what is published of it"),
+        Option(name: "--json", value: nil, help: "print the list as JSON"),
+      ] + common),
+    CommandSpec(
+      name: "gc", operands: "", operandCount: 0...0,
+      summary:
+        "Deletes what nothing refers to, what no job has needed for long, and what is over limits.",
+      options: [
+        Option(
+          name: "--max-bytes", value: "SIZE",
+          help: "let the least recently needed go until no more is stored"),
+        Option(name: "--max-count", value: "N", help: "likewise, by the number of files"),
+        Option(
+          name: "--max-age", value: "DURATION",
+          help: "keep what is in no job for so long (default: 30d)"),
+        Option(name: "--dry-run", value: nil, help: "say what would go; delete nothing"),
+        Option(name: "--json", value: nil, help: "print what was done as JSON"),
+      ] + common),
+    CommandSpec(
+      name: "verify", operands: "", operandCount: 0...0,
+      summary: "Checks every stored file and published name against the ledger.",
+      options: [
+        Option(
+          name: "--repair", value: nil,
+          help: "put damaged files aside, link names again, make the rest due"),
+        Option(
+          name: "--max-rate", value: "SIZE", help: "read no more than that per second"),
+        Option(name: "--json", value: nil, help: "print what was found as JSON"),
+      ] + common),
+    CommandSpec(
+      name: "ledger", operands: "backup FILE", operandCount: 2...2,
+      summary: "Makes a consistent copy of the ledger while workers run.", options: common),
     CommandSpec(
       name: "validate", operands: "MANIFEST…", operandCount: 1...1000,
       summary: "Checks manifests without any request.",

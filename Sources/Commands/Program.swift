@@ -3,7 +3,8 @@
 //   Program        finds the command and runs it
 //   OptionTable    what each command accepts; parsing and help come from it
 //   Site           a root with its ledger, store and stages, opened
-//   RunCommand, StatusCommand, ShowCommand, ValidateCommand
+//   RunCommand, StatusCommand, ShowCommand, ValidateCommand: jobs
+//   PurgeCommand, RetryCommand, JobsCommand, GcCommand, VerifyCommand, LedgerCommand: housekeeping
 
 import FoundationEssentials
 import Reporting
@@ -37,7 +38,15 @@ package enum Program {
   ) async -> Int32 {
     let console = Console()
     do {
-      return try await run(arguments, console, interruption).rawValue
+      let code = try await run(arguments, console, interruption)
+      if let reason = console.lostOutput {
+        console.complain([
+          "thumbworker: standard output could not be written: \(reason)",
+          "  what was done is kept; run it again, writing elsewhere",
+        ])
+        return ExitCode.environment.rawValue
+      }
+      return code.rawValue
     } catch let error as UsageError {
       console.complain(["thumbworker: \(error.message)"] + (error.hint.isEmpty ? [] : [error.hint]))
       return ExitCode.usage.rawValue
@@ -86,6 +95,12 @@ package enum Program {
     case "run": return try await RunCommand(parsed, environment, console).execute(interruption)
     case "status": return try await StatusCommand(parsed, environment, console).execute()
     case "show": return try await ShowCommand(parsed, environment, console).execute()
+    case "purge": return try await PurgeCommand(parsed, environment, console).execute()
+    case "retry": return try await RetryCommand(parsed, environment, console).execute()
+    case "jobs": return try await JobsCommand(parsed, environment, console).execute()
+    case "gc": return try await GcCommand(parsed, environment, console).execute()
+    case "verify": return try await VerifyCommand(parsed, environment, console).execute()
+    case "ledger": return try await LedgerCommand(parsed, environment, console).execute()
     case "validate": return ValidateCommand(parsed, environment, console).execute()
     default: throw UsageError.unknownCommand(first)
     }

@@ -91,11 +91,14 @@ struct RunCommand {
   private func report(_ summary: RunSummary) {
     let report = SummaryReport(summary)
     if parsed.has("--json") { console.print([report.json]) }
-    if !parsed.has("--quiet") || summary.stoppedBy != nil { console.complain(report.lines) }
+    if !parsed.has("--quiet") || summary.stoppedBy != nil || summary.calledOff != nil {
+      console.complain(report.lines)
+    }
   }
 
   private func exitCode(of summary: RunSummary) -> ExitCode {
     if summary.stoppedBy != nil { return .environment }
+    if summary.calledOff != nil { return .someFailed }
     return summary.failedShare > failAbove ? .someFailed : .well
   }
 

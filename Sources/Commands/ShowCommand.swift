@@ -23,11 +23,7 @@ struct ShowCommand {
 
   func execute() async throws -> ExitCode {
     let subject = parsed.operands[0]
-    guard let ledger = try await site.ledgerToRead() else {
-      throw UsageError(
-        message: "nothing is known in \(site.layout.root): no run was made there",
-        hint: "give --root DIR, or run a manifest first")
-    }
+    guard let ledger = try await site.ledgerToRead() else { throw site.nothingKnown }
     let lookup = EntryLookup(ledger: ledger, environment: environment)
     let now = Timestamp(milliseconds: WallClock.system.milliseconds())
     let items = try await lookup.items(withID: subject)

@@ -21,7 +21,8 @@ struct Site {
     let path: String
     if let root = parsed.value("--root") ?? given("THUMBWORKER_ROOT") {
       path = root
-    } else if let cache = given("XDG_CACHE_HOME") {
+    } else if let cache = given("XDG_CACHE_HOME"), cache.hasPrefix("/") {
+      // The base directory specification has relative paths ignored.
       path = "\(cache)/thumbworker"
     } else if let home = given("HOME") {
       path = "\(home)/.cache/thumbworker"
@@ -29,16 +30,63 @@ struct Site {
       throw UsageError(message: "no root: HOME is not set", hint: "give --root DIR")
     }
     guard !path.isEmpty else { throw UsageError(message: "--root is empty", hint: "") }
-    layout = RootLayout(
-      root: path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)")
+    layout = RootLayout(root: try Self.absolute(path))
+  }
+
+  static func absolute(_ path: String) throws(UsageError) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let folder = getcwd(nil, 0) else {
+      throw UsageError(
+        message: "the root \(path) is relative, and the working folder is gone or unreadable",
+        hint: "give an absolute path, or change to a folder that exists")
+    }
+    defer { free(folder) }
+    return "\(String(cString: folder))/\(path)"
   }
 
   /// For `status` and `show`, which write nothing.
   ///
   /// - Returns: nil where no run was made yet.
   func ledgerToRead() async throws(LedgerFailure) -> (any Ledger)? {
+    try await ledgerToCopy()
+  }
+
+  /// To be read only, and copied.
+  ///
+  /// - Returns: nil where no run was made yet.
+  func ledgerToCopy() async throws(LedgerFailure) -> (any Ledger & LedgerHousekeeping)? {
     guard access(layout.ledger, F_OK) == 0 else { return nil }
     return try await LedgerSQLite.openReadOnly(path: layout.ledger)
+  }
+
+  /// What housekeeping needs: ledger and store, to be written.
+  ///
+  /// - Throws: `UsageError` where no run was made yet.
+  func openToKeep() async throws -> Housekeeper {
+    guard access(layout.ledger, F_OK) == 0 else { throw nothingKnown }
+    let (ledger, store) = try await openLedgerAndStore()
+    return Housekeeper(ledger: ledger, store: store, clock: .system)
+  }
+
+  var nothingKnown: UsageError {
+    UsageError(
+      message: "nothing is known in \(layout.root): no run was made there",
+      hint: "give --root DIR, or run a manifest first")
+  }
+
+  private func openLedgerAndStore() async throws -> (LedgerSQLite, ObjectStore) {
+    // Not the other folders yet: what is no root of ours stays as it is.
+    try layout.createRoot()
+    let ledger = try await LedgerSQLite.open(
+      path: layout.ledger, clock: .system, owner: "\(ProcessInfo.processInfo.hostName):\(getpid())")
+    let store = try await ObjectStore.open(root: layout, storeID: try await ledger.storeID())
+    if store.isStranger {
+      // The ledger names files that may be gone: each item's are checked before it counts as fresh.
+      // That this is due is durable before the store is known again.
+      try await ledger.makeAllDue()
+      try await store.confirmIdentity()
+    }
+    return (ledger, store)
   }
 
   /// Everything that a run needs.
@@ -46,17 +94,7 @@ struct Site {
     workers: Int?, memory: Int, connections: Int,
     formats: Set<ImageFormat> = ImageFormat.allowedByDefault
   ) async throws -> OpenSite {
-    try layout.create()
-    let ledger = try await LedgerSQLite.open(
-      path: layout.ledger, clock: .system, owner: "\(ProcessInfo.processInfo.hostName):\(getpid())")
-    let store = try await ObjectStore.open(
-      root: layout, storeID: try await ledger.storeID())
-    if store.isStranger {
-      // The ledger names files that may be gone: each item's are checked before it counts as fresh.
-      // That this is due is durable before the store is known again.
-      try await ledger.makeAllDue()
-      try await store.confirmIdentity()
-    }
+    let (ledger, store) = try await openLedgerAndStore()
     let engine = TransferEngine(connections: connections)
     let sleeper = SystemSleeper()
     let decoders = try DecoderPool(
@@ -73,10 +111,16 @@ struct Site {
         decoders: decoders, clock: .system, sleeper: sleeper, encoders: encoders), engine: engine)
   }
 
+  /// One decoder, for whoever asks what it can do.
+  func decoders(formats: Set<ImageFormat>) throws -> DecoderPool {
+    try DecoderPool(
+      executable: try Self.decoderPath(), decoders: 1, memory: LimitSettings().memory,
+      formats: formats)
+  }
+
   /// What the decoders of this installation are, without a run.
   func decoderGreeting() async throws -> DecoderGreeting {
-    let pool = try DecoderPool(
-      executable: try Self.decoderPath(), decoders: 1, memory: LimitSettings().memory)
+    let pool = try decoders(formats: ImageFormat.allowedByDefault)
     let greeting: DecoderGreeting
     do {
       greeting = try await pool.greeting()

@@ -29,9 +29,7 @@ struct StatusCommand {
     if let job = parsed.operands.first {
       status.jobs.removeAll { $0.name != job }
       guard !status.jobs.isEmpty else {
-        throw UsageError(
-          message: "there is no job \"\(job)\" in \(site.layout.root)",
-          hint: "thumbworker status lists the jobs")
+        throw site.noJob(job)
       }
     }
     let report = StatusReport(status, root: site.layout.root)

@@ -74,6 +74,7 @@ package struct EntryFailure: Sendable, Hashable {
   package var at: Timestamp
   /// Failures in a row, this one included: 1 or more.
   package var count: Int
+  /// `atOnce` after `retry`, whatever would make it wait.
   package var nextTry: Timestamp
   /// Whether `nextTry` is a lifetime that the server gave, which `--retry-failed` respects.
   package var isServersWord: Bool
@@ -81,6 +82,8 @@ package struct EntryFailure: Sendable, Hashable {
   package var since: Timestamp
   /// The first of the 404s that have come in a row; nil where this failure is none.
   package var missingSince: Timestamp?
+
+  package static let atOnce = Timestamp(milliseconds: 0)
 
   package init(
     failure: FailureRecord, status: Int?, at: Timestamp, count: Int, nextTry: Timestamp,

@@ -267,9 +267,13 @@ package enum LedgerFailure: WorkerFailure, Hashable {
   /// Written by a newer program.
   case newer(path: String, version: Int, supported: Int)
   case damaged(path: String, reason: String)
+  /// Another program's file.
+  case foreign(path: String)
   case busy(path: String, waited: Duration)
   case diskFull(path: String)
   case readOnly(path: String)
+  /// A file beside the ledger, such as a backup.
+  case unwritable(path: String, reason: String)
   case other(path: String, reason: String)
 
   package var code: String {
@@ -285,10 +289,12 @@ package enum LedgerFailure: WorkerFailure, Hashable {
     case .newer(let path, let version, let supported):
       "the ledger \(path) has schema version \(version); this program knows up to \(supported)"
     case .damaged(let path, let reason): "the ledger \(path) is damaged: \(reason)"
+    case .foreign(let path): "\(path) is another program's database, not a ledger"
     case .busy(let path, let waited):
       "the ledger \(path) was locked by another program for \(DurationText.format(waited))"
     case .diskFull(let path): "no space left for the ledger \(path)"
     case .readOnly(let path): "the ledger \(path) cannot be written"
+    case .unwritable(let path, let reason): "\(path) cannot be written: \(reason)"
     case .other(let path, let reason): "the ledger \(path): \(reason)"
     }
   }
@@ -298,9 +304,11 @@ package enum LedgerFailure: WorkerFailure, Hashable {
     case .unreadable: "check the path of --root and its permissions"
     case .newer: "use the newer thumbworker that wrote it, or another --root"
     case .damaged: "restore it from a backup, or move it away: the next run builds a new one"
+    case .foreign: "give another --root"
     case .busy: "stop the program that holds it, then run again"
     case .diskFull: "free some space, then run again: what was done is kept"
-    case .readOnly: "give the user of this run write access to it and its folder"
+    case .readOnly: "give the user of this run write access to the root and everything in it"
+    case .unwritable: "name another file"
     case .other: "run again; if it stays, move the ledger away: the next run builds a new one"
     }
   }

@@ -178,15 +178,25 @@ package struct ClaimResult: Sendable {
   package var nextLeaseEnd: Timestamp?
   /// Whether something due was passed over only for want of room at its host.
   package var heldBack: Bool
+  /// Why this run is to claim nothing more, whatever is due.
+  package var calledOff: CallOff?
 
   package init(
-    claims: [Claim], leasedElsewhere: Int, nextLeaseEnd: Timestamp?, heldBack: Bool
+    claims: [Claim], leasedElsewhere: Int, nextLeaseEnd: Timestamp?, heldBack: Bool,
+    calledOff: CallOff? = nil
   ) {
     self.claims = claims
     self.leasedElsewhere = leasedElsewhere
     self.nextLeaseEnd = nextLeaseEnd
     self.heldBack = heldBack
+    self.calledOff = calledOff
   }
+}
+
+/// What an operator has said of a job (`jobs pause`, `jobs cancel`).
+package enum CallOff: String, Sendable, Hashable {
+  case paused
+  case cancelled
 }
 
 /// All that one claim's work changes, applied in one transaction if the lease still holds.

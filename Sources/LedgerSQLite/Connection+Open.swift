@@ -79,7 +79,7 @@ extension Connection {
     // An existing file is not opened here: closing it would drop locks that this process holds on it.
     switch errno {
     case EEXIST: return
-    case EROFS: throw .readOnly(path: path)
+    case EROFS, EACCES, EPERM: throw .readOnly(path: path)
     case ENOSPC, EDQUOT: throw .diskFull(path: path)
     case let other: throw .unreadable(path: path, reason: text(of: other))
     }

@@ -50,7 +50,7 @@ package final class LedgerSQLite: Ledger {
     return LedgerSQLite(path: path, writer: nil, reader: reader)
   }
 
-  private func writing() throws(LedgerFailure) -> LedgerWriter {
+  func writing() throws(LedgerFailure) -> LedgerWriter {
     guard let writer else { throw .readOnly(path: path) }
     return writer
   }

@@ -7,7 +7,9 @@ enum Schema {
   static let applicationID: Int64 = 0x5457_4C47
 
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
-  static let migrations: [String] = [initial, countedObjects, placeholders, cappedVariants, encoders]
+  static let migrations: [String] = [
+    initial, countedObjects, placeholders, cappedVariants, housekeeping, encoders,
+  ]
 
   static var version: Int { migrations.count }
 
@@ -278,6 +280,25 @@ enum Schema {
       CHECK ((original_thumbhash IS NULL) = (original_color IS NULL));
     """
 
+  private static let housekeeping = """
+    -- No run claims of a paused job.
+    ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1));
+    -- Runs up to this number claim nothing more.
+    ALTER TABLE jobs ADD COLUMN cancelled_through INTEGER NOT NULL DEFAULT 0;
+
+    -- Entries that no item needs, as far as somebody has looked, and since when.
+    CREATE TABLE unneeded (
+      entry BLOB NOT NULL PRIMARY KEY CHECK (length(entry) = 16),
+      since INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    -- How far a look at everything has come that is made in parts.
+    CREATE TABLE progress (
+      name TEXT NOT NULL PRIMARY KEY,
+      place TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
   private static let cappedVariants = """
     -- Whether its original had fewer pixels than `cover` was to make.
     ALTER TABLE variants ADD COLUMN capped INTEGER NOT NULL DEFAULT 0 CHECK (capped IN (0, 1));
@@ -309,7 +330,7 @@ extension Connection {
   private func checkedVersionNow() throws(LedgerFailure) -> Int {
     let header = try header()
     guard header.application == Schema.applicationID || header.tables == 0 else {
-      throw .damaged(path: path, reason: "it is another program's database")
+      throw .foreign(path: path)
     }
     guard header.version <= Schema.version else {
       throw .newer(path: path, version: header.version, supported: Schema.version)

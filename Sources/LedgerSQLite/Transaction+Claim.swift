@@ -31,6 +31,11 @@ struct Claiming {
 
   /// - Returns: what was claimed, and whether rows are left that were not looked at.
   mutating func result() throws(LedgerFailure) -> (ClaimResult, isCutShort: Bool) {
+    if let calledOff = try calledOff() {
+      let nothing = ClaimResult(
+        claims: [], leasedElsewhere: 0, nextLeaseEnd: nil, heldBack: false, calledOff: calledOff)
+      return (nothing, isCutShort: false)
+    }
     // Others' leases end without a word to us.
     if request.now - cursor.passedOverLookedAt >= .seconds(1) { try lookAtPassedOver() }
     try takeArrivals()
@@ -40,6 +45,15 @@ struct Claiming {
       claims: claims, leasedElsewhere: leasedElsewhere, nextLeaseEnd: nextLeaseEnd,
       heldBack: heldBack)
     return (result, isCutShort: rowsLeft <= 0 && !isFull)
+  }
+
+  private func calledOff() throws(LedgerFailure) -> CallOff? {
+    let job = try connection.first(
+      "SELECT paused, cancelled_through FROM jobs WHERE number = ?", .int(request.job.value)
+    ) { (isPaused: $0.int(0) == 1, cancelledThrough: $0.int(1)) }
+    guard let job else { return .cancelled }  // it was removed
+    if job.isPaused { return .paused }
+    return job.cancelledThrough >= request.run.value ? .cancelled : nil
   }
 
   /// How many more entries of a host may be claimed.

@@ -65,6 +65,18 @@ extension Transaction {
     for (job, path) in held { try removeName(path, job: job, &links) }
   }
 
+  func removeNames(
+    ofItem item: Int64, of objects: Set<Digest>, _ links: inout LinkChanges
+  ) throws(LedgerFailure) {
+    guard !objects.isEmpty else { return }
+    let held = try connection.all(
+      "SELECT job, path, object FROM published WHERE item = ?", .int(item)
+    ) { (job: $0.int(0), path: $0.text(1), object: $0.digest(2)) }
+    for name in held where name.object.map({ objects.contains($0) }) ?? false {
+      try removeName(name.path, job: name.job, &links)
+    }
+  }
+
   private func removeName(
     _ path: String, job: Int64, _ links: inout LinkChanges
   ) throws(LedgerFailure) {

@@ -57,15 +57,18 @@ extension Transaction {
     for case let object? in [original] + variants { try removeIfUnused(object) }
   }
 
-  private func removeIfUnused(_ object: Digest) throws(LedgerFailure) {
+  /// - Returns: whether nothing refers to it.
+  @discardableResult
+  func removeIfUnused(_ object: Digest) throws(LedgerFailure) -> Bool {
     let bytes = try connection.first(
       "SELECT bytes FROM objects WHERE digest = ? AND entries = 0 AND uses = 0", .digest(object)
     ) { $0.int(0) }
-    guard let bytes else { return }
+    guard let bytes else { return false }
     try connection.run("DELETE FROM objects WHERE digest = ?", .digest(object))
     try connection.run("INSERT INTO removals VALUES (?)", .digest(object))
     tally.objects -= 1
     tally.objectBytes -= bytes
+    return true
   }
 
   func confirmRemoval(_ digests: [Digest]) throws(LedgerFailure) {

@@ -121,7 +121,7 @@ extension Transaction {
   }
 
   /// The keys of these entries and of all entries whose redirects lead to them.
-  private func keysLeading(to entries: [Entry]) throws(LedgerFailure) -> [EntryKey] {
+  func keysLeading(to entries: [Entry]) throws(LedgerFailure) -> [EntryKey] {
     var keys = entries.map(\.key)
     var open = entries.map(\.url.unredactedText)
     var seen = Set(open)
@@ -137,7 +137,7 @@ extension Transaction {
     return keys
   }
 
-  private func standings(
+  func standings(
     naming key: EntryKey
   ) throws(LedgerFailure) -> [(number: Int64, standing: Standing)] {
     try connection.all(

@@ -84,9 +84,9 @@ struct EntryJudge: Sendable {
 
   /// When it is tried again. The job's own `negativeTTL` counts, whichever job met the failure.
   func nextTry(_ failure: EntryFailure, of url: ItemURL) -> Timestamp {
-    guard !failure.isServersWord, failure.status == 404 || failure.status == 410 else {
-      return failure.nextTry
-    }
+    guard failure.nextTry != EntryFailure.atOnce, !failure.isServersWord,
+      failure.status == 404 || failure.status == 410
+    else { return failure.nextTry }
     return failure.at + settings.cache(forHost: url.host).negativeTTL
   }
 

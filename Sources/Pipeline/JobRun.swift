@@ -26,7 +26,7 @@ package struct JobRun: Sendable {
       run: 0, job: settings.name, started: started, finished: started, items: 0, outcomes: [:],
       pending: 0, traffic: Traffic(), bytesStored: 0, variantsMade: 0, warnings: 0, remarks: [:],
       errors: [:],
-      stoppedBy: nil, isInterrupted: false)
+      stoppedBy: nil, calledOff: nil, isInterrupted: false)
     do {
       let (job, run) = try await begin(at: started)
       summary.run = run.value
@@ -51,6 +51,7 @@ package struct JobRun: Sendable {
     summary.remarks = end.remarks
     summary.errors = end.errors
     summary.stoppedBy = end.stoppedBy
+    summary.calledOff = end.calledOff
     summary.isInterrupted = end.isInterrupted
     return summary
   }
@@ -96,7 +97,7 @@ package struct JobRun: Sendable {
       var left = try await worker.ledger.unsettled(job: job, run: run)
       try await tellUnusable(job, count: left[.unusable] ?? 0)
       // What a stopped or limited run did not get to is not fresh: it was not looked at.
-      if board.isStopping || options.limit != nil { left = [:] }
+      if board.isStopping || board.snapshot.calledOff != nil || options.limit != nil { left = [:] }
       board.settledWithoutWork(left)
       try await worker.ledger.finishRun(
         run, job: job, counts: board.snapshot.outcomes, at: worker.now)
@@ -131,6 +132,10 @@ package struct JobRun: Sendable {
           guard let result = try await claim(job, run, horizon: horizon, atMost: left) else {
             await board.changed.wait()
             continue
+          }
+          if let calledOff = result.calledOff {
+            board.callOff(.calledOff(calledOff, job: settings.name))
+            break
           }
           left -= result.claims.count
           start(result.claims, job, run, keeper, &group)

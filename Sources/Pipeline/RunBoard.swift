@@ -20,6 +20,8 @@ package final class RunBoard: Sendable {
     /// Claims under way in all.
     package var inFlight = 0
     package var stoppedBy: FailureRecord?
+    /// The job was paused or cancelled: what is under way ends, nothing more begins.
+    package var calledOff: FailureRecord?
     package var isInterrupted = false
 
     package var settled: Int { outcomes.values.reduce(0, +) }
@@ -152,6 +154,8 @@ package final class RunBoard: Sendable {
     state.withLock { if $0.snapshot.stoppedBy == nil { $0.snapshot.stoppedBy = failure } }
     changed.raise()
   }
+
+  func callOff(_ reason: FailureRecord) { state.withLock { $0.snapshot.calledOff = reason } }
 
   package func interrupt() {
     state.withLock { $0.snapshot.isInterrupted = true }

@@ -38,6 +38,8 @@ package struct RunSummary: Sendable, Hashable {
   package var errors: [String: ErrorCount]
   /// Why the run ended before its time; nil where it did not.
   package var stoppedBy: FailureRecord?
+  /// The job was paused or cancelled: what was under way has ended, nothing more began.
+  package var calledOff: FailureRecord?
   package var isInterrupted: Bool
 
   /// The share of items that are failed or cooling, 0 to 1.

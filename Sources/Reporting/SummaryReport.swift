@@ -29,7 +29,7 @@ package struct SummaryReport: Sendable {
       ("variants_made", .number(summary.variantsMade)),
       ("warnings", .number(summary.warnings)),
       ("errors", .object(sortedErrors.map { ($0.key, .number($0.value.count)) })),
-      ("stopped_by", .string(summary.stoppedBy?.code)),
+      ("stopped_by", .string((summary.stoppedBy ?? summary.calledOff)?.code)),
       ("interrupted", .bool(summary.isInterrupted)),
     ]).text
   }
@@ -57,7 +57,7 @@ package struct SummaryReport: Sendable {
       lines.append("    \(error.exampleMessage)")
       if !error.hint.isEmpty { lines.append("    \(error.hint)") }
     }
-    if let stop = summary.stoppedBy {
+    if let stop = summary.stoppedBy ?? summary.calledOff {
       lines.append("stopped: \(stop.code): \(stop.message)")
       if !stop.hint.isEmpty { lines.append("  \(stop.hint)") }
     }

@@ -23,9 +23,10 @@ package final class ObjectStore: Sendable {
   /// ledger is trusted, and `confirmIdentity` called after.
   package let isStranger: Bool
 
+  let root: RootLayout
   private let storeID: String
-  private let published: String
-  private let objects: ObjectFolder
+  let published: String
+  let objects: ObjectFolder
   private let temporary: TemporaryFolder
   private let commits: GroupedThreads<[StagedObject], Void>
   private let publications: GroupedThreads<[PublicName], Void>
@@ -45,6 +46,7 @@ package final class ObjectStore: Sendable {
 
   private init(root: RootLayout, storeID: String) throws(StorageFailure) {
     try root.create()
+    self.root = root
     self.storeID = storeID
     published = root.published
     objects = try ObjectFolder(opening: root.objects)

@@ -17,13 +17,18 @@ package struct RootLayout: Sendable, Hashable {
   package var objects: String { root + "/objects" }
   /// What is being written.
   package var temporary: String { root + "/tmp" }
+  /// Damaged objects that `verify --repair` has taken out of the store.
+  package var quarantine: String { root + "/quarantine" }
   /// What a web server may serve as it is.
   package var published: String { root + "/public" }
 
   /// Makes the folders that are missing, readable by everybody (a web server is another user), and
   /// their names durable. Blocks for as long as the disk takes.
   package func create() throws(StorageFailure) {
-    try Folder.create(root)
+    try createRoot()
     for path in [objects, temporary, published] { try Folder.create(path) }
   }
+
+  /// The root alone, with the folders above it.
+  package func createRoot() throws(StorageFailure) { try Folder.create(root) }
 }

@@ -49,7 +49,10 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
 @Suite struct `The command line` {
   // MARK: Help
 
-  @Test(arguments: ["run", "status", "show", "validate"])
+  @Test(
+    arguments: [
+      "run", "status", "show", "validate", "purge", "retry", "jobs", "gc", "verify", "ledger",
+    ])
   func `tells each command's options`(_ command: String) async throws {
     for arguments in [[command, "--help"], [command, "-h"], ["help", command]] {
       let help = try await Job().thumbworker(arguments)
@@ -176,6 +179,66 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
       #expect(result.output.isEmpty)
     }
     #expect(job.scenario.publishedPaths.count == 2, "what was done is kept")
+  }
+
+  @Test func `leaves another program's database as it is, and its folder`() async throws {
+    let job = try Job()
+    defer { job.origin.stop() }
+    let root = job.scenario.folder.path + "/other"
+    mkdir(root, 0o755)
+    let made = try await ProgramRun(
+      "/usr/bin/sqlite3", [root + "/ledger.sqlite", "CREATE TABLE t (x)"], in: root
+    ).result()
+    #expect(made.status == 0)
+    let before = StorageTemporaryFolder.bytes(of: root + "/ledger.sqlite")
+    let result = try await job.thumbworker(["run", job.manifest, "--root", root])
+    #expect(result.status == 3)
+    #expect(result.errors.contains("another program's database"), "\(result.errors)")
+    #expect(StorageTemporaryFolder.bytes(of: root + "/ledger.sqlite") == before)
+    let folders = StorageTemporaryFolder.names(in: root).filter {
+      ["objects", "tmp", "public"].contains($0)
+    }
+    #expect(folders.isEmpty)
+  }
+
+  @Test func `says so where standard output takes nothing more`() async throws {
+    let job = try Job()
+    defer { job.origin.stop() }
+    let command =
+      "'\(ProgramRun.binaries)/thumbworker' run '\(job.manifest)' --json --root "
+      + "'\(job.scenario.root)' > /dev/full"
+    let result = try await ProgramRun("/bin/sh", ["-c", command], in: job.scenario.folder.path)
+      .result()
+    #expect(result.status == 3)
+    #expect(result.errors.contains("standard output could not be written: No space left"))
+    #expect(job.scenario.publishedPaths.count == 2, "what was done is kept")
+  }
+
+  @Test func `does not guess where a relative root is when the working folder is gone`()
+    async throws
+  {
+    let job = try Job()
+    defer { job.origin.stop() }
+    let command = """
+      mkdir gone && cd gone && rmdir ../gone && \
+      '\(ProgramRun.binaries)/thumbworker' status --root here
+      """
+    let result = try await ProgramRun(
+      "/bin/sh", ["-c", "cd '\(job.scenario.folder.path)' && \(command)"],
+      in: job.scenario.folder.path
+    ).result()
+    #expect(result.status == 2)
+    #expect(result.errors.contains("give an absolute path"), "\(result.errors)")
+  }
+
+  @Test func `ignores a relative XDG_CACHE_HOME`() async throws {
+    let job = try Job()
+    defer { job.origin.stop() }
+    let home = job.scenario.folder.path
+    let result = try await job.thumbworker(
+      ["status", "--json"],
+      environment: ["XDG_CACHE_HOME": "relative", "HOME": home, "THUMBWORKER_ROOT": ""])
+    #expect(result.json["root"] as? String == home + "/.cache/thumbworker")
   }
 
   @Test func `ends with 3 where its root cannot be`() async throws {

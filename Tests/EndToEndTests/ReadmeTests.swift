@@ -138,6 +138,19 @@ private struct Sources {
     #expect(keys.allSatisfy { $0 == keys[0] }, "an entry's kind does not change the fields")
   }
 
+  @Test func `lists the fields that housekeeping prints`() async throws {
+    let lab = try await Lab()
+    defer { lab.origin.stop() }
+    for command in ["jobs", "gc", "verify"] {
+      let result = try await ProgramRun.thumbworker(
+        command, "--json", "--root", lab.scenario.root, in: lab.scenario.folder.path)
+      let printed = try JSONSerialization.jsonObject(with: Data(result.output.utf8))
+      let list = printed as? [[String: Any]]
+      let names = fields(of: list ?? [printed as? [String: Any] ?? [:]])
+      try compare(Set(names.map { list == nil ? $0 : "[].\($0)" }), with: "\(command) --json")
+    }
+  }
+
   /// A job with an item of each kind, run once.
   private struct Lab {
     let scenario = Scenario()

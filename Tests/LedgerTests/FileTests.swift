@@ -66,7 +66,7 @@ import Vocabulary
     try ForeignProgram(path).query("CREATE TABLE theirs (a)")
     let before = folder.contents("ledger.sqlite")
     await #expect(
-      throws: LedgerFailure.damaged(path: path, reason: "it is another program's database")
+      throws: LedgerFailure.foreign(path: path)
     ) { try await open() }
     #expect(folder.contents("ledger.sqlite") == before)
   }

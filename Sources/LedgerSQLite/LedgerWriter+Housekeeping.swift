@@ -1,0 +1,126 @@
+import LedgerCore
+import Vocabulary
+
+extension LedgerWriter {
+  /// Rows that one transaction of housekeeping changes, so that runs need not wait for it.
+  private static let rowsPerTransaction = 512
+
+  // MARK: Jobs
+
+  func setPaused(_ isPaused: Bool, job name: String) throws(LedgerFailure) -> Bool {
+    try alone { transaction throws(LedgerFailure) in
+      try transaction.setPaused(isPaused, job: name)
+    }
+  }
+
+  func cancelRuns(ofJob name: String) throws(LedgerFailure) -> Bool {
+    try alone { transaction throws(LedgerFailure) in try transaction.cancelRuns(ofJob: name) }
+  }
+
+  /// As if a manifest without items had been read.
+  func emptyJob(
+    named name: String, keepsNames: Bool
+  ) async throws(LedgerFailure) -> JobNumber? {
+    let known = try live().first(
+      "SELECT settings, settings_digest FROM jobs WHERE name = ?", .text(name)
+    ) { (settings: $0.text(0), digest: $0.digest(1)!) }  // NOT NULL, of 32 bytes
+    guard let known else { return nil }
+    let ticket = try await beginIngest(
+      name: name, settings: known.settings, digest: known.digest)
+    _ = try await finishIngest(ticket, identity: nil, prune: !keepsNames)
+    return ticket.job
+  }
+
+  func forgetJob(_ job: JobNumber) throws(LedgerFailure) -> Bool {
+    try alone { transaction throws(LedgerFailure) in try transaction.forgetJob(job) }
+  }
+
+  // MARK: Failures
+
+  func retryFailed(job: JobNumber, codes: Set<String>?) async throws(LedgerFailure) -> Int {
+    let hosts = try live().all(
+      "SELECT host FROM host_counts WHERE job = ?", .int(job.value)
+    ) { $0.int(0) }
+    var count = 0
+    for host in hosts {
+      var place: FailedPlace? = FailedPlace()
+      while let from = place {
+        let (done, next) = try alone { transaction throws(LedgerFailure) in
+          try transaction.retryFailed(
+            job: job, host: host, codes: codes, after: from, limit: Self.rowsPerTransaction)
+        }
+        count += done
+        place = next
+        await Task.yield()  // to claims and settlements that wait
+      }
+    }
+    return count
+  }
+
+  // MARK: Entries and objects
+
+  func note(_ unneeded: [EntryKey: Timestamp?]) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in try transaction.note(unneeded) }
+  }
+
+  func purge(_ keys: [EntryKey]) throws(LedgerFailure) -> PurgeResult {
+    try alone { transaction throws(LedgerFailure) in
+      var links = LinkChanges()
+      var result = PurgeResult()
+      for key in keys { result += try transaction.purge(key, &links) }
+      result.links = links.tasks
+      return result
+    }
+  }
+
+  func letGoUnused(_ digests: [Digest]) throws(LedgerFailure) -> [Digest] {
+    try alone { transaction throws(LedgerFailure) in
+      var gone: [Digest] = []
+      for digest in digests where try transaction.removeIfUnused(digest) { gone.append(digest) }
+      return gone
+    }
+  }
+
+  func forget(_ links: [LinkTask]) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in try transaction.forget(links) }
+  }
+
+  func makeDue(
+    restingOn objects: Set<Digest>, withdrawing: Set<Digest>
+  ) async throws(LedgerFailure) -> PurgeResult {
+    var sum = PurgeResult()
+    var last: EntryKey?
+    while true {
+      let page = try originals(after: last, limit: Self.rowsPerTransaction)
+      guard let end = page.last else { return sum }
+      last = end.key
+      sum += try alone { transaction throws(LedgerFailure) in
+        try transaction.makeDue(page, restingOn: objects, withdrawing: withdrawing)
+      }
+      await Task.yield()  // to claims and settlements that wait
+    }
+  }
+
+  static let originalsQuery: StaticString = """
+    SELECT key, original FROM entries WHERE key > ? AND original IS NOT NULL ORDER BY key LIMIT ?
+    """
+
+  private func originals(
+    after key: EntryKey?, limit: Int
+  ) throws(LedgerFailure) -> [(key: EntryKey, original: Digest)] {
+    try live().all(Self.originalsQuery, .key(after: key), .int(limit)) {
+      ($0.key(0)!, $0.digest(1)!)  // the query asks for those that have both
+    }
+  }
+
+  func keepPlace(_ place: String?, of look: String) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in try transaction.keepPlace(place, of: look) }
+  }
+}
+
+extension SQLValue {
+  /// What every key is greater than, where there is none to be greater than.
+  static func key(after key: EntryKey?) -> SQLValue { key.map { .key($0) } ?? .text("") }
+  /// What every digest is greater than, where there is none to be greater than.
+  static func digest(after digest: Digest?) -> SQLValue { digest.map { .digest($0) } ?? .text("") }
+}

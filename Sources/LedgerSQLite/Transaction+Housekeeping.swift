@@ -1,0 +1,101 @@
+import LedgerCore
+import Vocabulary
+
+// MARK: Jobs
+
+extension Transaction {
+  func setPaused(_ isPaused: Bool, job name: String) throws(LedgerFailure) -> Bool {
+    try connection.run(
+      "UPDATE jobs SET paused = ? WHERE name = ?", .int(isPaused), .text(name)) == 1
+  }
+
+  func cancelRuns(ofJob name: String) throws(LedgerFailure) -> Bool {
+    try connection.run(
+      """
+      UPDATE jobs SET cancelled_through =
+        coalesce((SELECT max(number) FROM runs WHERE job = jobs.number), 0)
+      WHERE name = ?
+      """, .text(name)) == 1
+  }
+
+  /// Forgets a job without items and without names that are still to go.
+  func forgetJob(_ job: JobNumber) throws(LedgerFailure) -> Bool {
+    let isInUse = try connection.first(
+      """
+      SELECT EXISTS (SELECT 1 FROM item_ids WHERE job = ?1)
+        OR EXISTS (SELECT 1 FROM published WHERE job = ?1 AND pending_since IS NOT NULL)
+      """, .int(job.value)
+    ) { $0.int(0) == 1 }
+    guard isInUse == false else { return false }
+    for statement: StaticString in [
+      "DELETE FROM published WHERE job = ?",
+      "DELETE FROM run_counts WHERE run IN (SELECT number FROM runs WHERE job = ?)",
+      "DELETE FROM runs WHERE job = ?", "DELETE FROM job_counts WHERE job = ?",
+      "DELETE FROM due_counts WHERE job = ?", "DELETE FROM host_counts WHERE job = ?",
+      "DELETE FROM jobs WHERE number = ?",
+    ] { try connection.run(statement, .int(job.value)) }
+    return true
+  }
+}
+
+// MARK: Entries and objects
+
+extension Transaction {
+  func note(_ unneeded: [EntryKey: Timestamp?]) throws(LedgerFailure) {
+    for (key, since) in unneeded {
+      if let since {
+        try connection.run(
+          "INSERT OR REPLACE INTO unneeded VALUES (?, ?)", .key(key), .time(since))
+      } else {
+        try connection.run("DELETE FROM unneeded WHERE entry = ?", .key(key))
+      }
+    }
+  }
+
+  func forget(_ links: [LinkTask]) throws(LedgerFailure) {
+    for link in links {
+      try connection.run(
+        """
+        UPDATE published SET pending_since = ? WHERE job = ? AND path = ? AND object IS NOT NULL
+        """, .time(clock), .int(link.job.value), .text(link.path))
+    }
+  }
+
+  /// Makes those of the entries' items due at once that rest on one of the objects.
+  func makeDue(
+    _ entries: [(key: EntryKey, original: Digest)], restingOn objects: Set<Digest>,
+    withdrawing: Set<Digest>
+  ) throws(LedgerFailure) -> PurgeResult {
+    var links = LinkChanges()
+    var result = PurgeResult()
+    for (key, original) in entries where try rests(original, on: objects) {
+      guard let entry = try chain(from: key).first else { continue }
+      result.entries += 1
+      for leading in try keysLeading(to: [entry]) {
+        for (number, standing) in try standings(naming: leading) {
+          try makeDueAtOnce(number, standing)
+          try removeNames(ofItem: number, of: withdrawing, &links)
+          result.items += 1
+        }
+      }
+    }
+    result.links = links.tasks
+    return result
+  }
+
+  private func rests(_ original: Digest, on objects: Set<Digest>) throws(LedgerFailure) -> Bool {
+    if objects.contains(original) { return true }
+    let variants = try connection.all(
+      "SELECT digest FROM variants WHERE original = ? AND digest IS NOT NULL", .digest(original)
+    ) { $0.digest(0)! }  // NOT NULL, of 32 bytes
+    return variants.contains { objects.contains($0) }
+  }
+
+  func keepPlace(_ place: String?, of look: String) throws(LedgerFailure) {
+    if let place {
+      try connection.run("INSERT OR REPLACE INTO progress VALUES (?, ?)", .text(look), .text(place))
+    } else {
+      try connection.run("DELETE FROM progress WHERE name = ?", .text(look))
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import LedgerCore
+import Storage
+import Threading
+import Vocabulary
+
+/// Keeps ledger, objects and published names in line, without network and decoders.
+package struct Housekeeper: Sendable {
+  package var ledger: any Ledger & LedgerHousekeeping
+  package var store: ObjectStore
+  package var clock: WallClock
+
+  package init(
+    ledger: any Ledger & LedgerHousekeeping, store: ObjectStore, clock: WallClock
+  ) {
+    self.ledger = ledger
+    self.store = store
+    self.clock = clock
+  }
+
+  var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
+  private var shelves: Shelves { Shelves(ledger: ledger, store: store) }
+
+  /// Forgets entries with what their redirects lead to, and deletes their files.
+  package func purge(_ keys: [EntryKey]) async throws(RunStop) -> PurgeResult {
+    do {
+      let result = try await ledger.purge(keys)
+      _ = try await shelves.publish(result.links)  // removals: there is nothing to be in the way
+      try await shelves.removeUnused()
+      return result
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  /// Forgets every entry that is chosen, a page at a time.
+  package func purge(
+    where isChosen: (EntryOverview) -> Bool
+  ) async throws(RunStop) -> PurgeResult {
+    do {
+      var sum = PurgeResult()
+      try await forEachEntry { page in sum += try await purge(page.filter(isChosen).map(\.key)) }
+      return sum
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  static let pageSize = 256
+
+  /// Hands out all entries, a page at a time.
+  func forEachEntry(_ body: ([EntryOverview]) async throws -> Void) async throws {
+    var last: EntryKey?
+    while case let page = try await ledger.entries(after: last, limit: Self.pageSize),
+      let end = page.last
+    {
+      last = end.key
+      try await body(page)
+    }
+  }
+
+  /// Forgets a job, its items and, unless they are to stay, its published names.
+  ///
+  /// - Returns: false where there is no such job.
+  package func removeJob(named name: String, keepsNames: Bool) async throws(RunStop) -> Bool {
+    do {
+      guard let job = try await ledger.emptyJob(named: name, keepsNames: keepsNames) else {
+        return false
+      }
+      try await finishPublishing()
+      _ = try await ledger.forgetJob(job)  // false: somebody reads its manifest again already
+      return true
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  /// Makes and removes the names that the ledger wants so.
+  func finishPublishing() async throws {
+    while case let links = try await ledger.pendingLinks(limit: 1000), !links.isEmpty {
+      // They stay pending: asking once more would give them again.
+      guard try await shelves.publish(links).isEmpty else { return }
+    }
+  }
+
+  func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }
+}
