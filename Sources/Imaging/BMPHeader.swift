@@ -19,7 +19,7 @@ struct BMPHeader {
     }
 
     func value(of pixel: UInt32) -> UInt8 {
-      most == 0 ? 0 : UInt8((pixel >> shift & most) * 255 / most)
+      most == 0 ? 0 : UInt8(UInt64(pixel >> shift & most) * 255 / UInt64(most))
     }
   }
 

@@ -107,6 +107,15 @@ package protocol Ledger: Sendable {
   /// The first of a job's items whose URL cannot be used, in the order they were read.
   func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView]
 
+  /// A job's items in the order of their ids, with what is known of each.
+  ///
+  /// - Parameters:
+  ///   - id: the last one of the page before; empty for the first page.
+  ///   - limit: how many at most; an empty page is the end.
+  func knownItems(
+    of job: JobNumber, after id: String, limit: Int
+  ) async throws(LedgerFailure) -> [KnownItem]
+
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus
 
   /// By which encoders the variants that are wanted are made; unknown before the first run.

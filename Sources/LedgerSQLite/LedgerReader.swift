@@ -6,7 +6,7 @@ import Vocabulary
 /// The reading connection, on a thread of its own: look-ups never wait for a writer.
 actor LedgerReader {
   private let thread = ThreadExecutor(name: "ledger-reader")
-  private let path: String
+  let path: String
   private var connection: Connection?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -146,7 +146,7 @@ extension LedgerReader {
     }
   }
 
-  private func views(
+  func views(
     _ found: [(number: Int64, view: ItemView)?], _ connection: Connection
   ) throws(LedgerFailure) -> [ItemView] {
     var views: [ItemView] = []
@@ -173,7 +173,7 @@ extension Row {
   }
 
   /// Columns number, job's name, id, url, entry, state, due_at and the failure's four.
-  fileprivate func itemView() -> (number: Int64, view: ItemView)? {
+  func itemView() -> (number: Int64, view: ItemView)? {
     guard let id = try? ItemID(text(2)) else { return nil }
     let key = key(4)
     // An unusable item's text has been redacted before it was stored.

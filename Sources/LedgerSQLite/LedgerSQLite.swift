@@ -189,6 +189,12 @@ extension LedgerSQLite {
     try await reader.unusableItems(of: job, limit: limit)
   }
 
+  package func knownItems(
+    of job: JobNumber, after id: String, limit: Int
+  ) async throws(LedgerFailure) -> [KnownItem] {
+    try await reader.knownItems(of: job, after: id, limit: limit)
+  }
+
   package func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await reader.status(at: now)
   }

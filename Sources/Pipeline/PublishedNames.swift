@@ -4,6 +4,9 @@ import Vocabulary
 
 /// Spells the published names of an item after the job's template.
 struct PublishedNames {
+  /// What stands for a variant's name in an original's.
+  static let original = "original"
+
   let template: String
 
   /// The path below `public/JOB/`. `{shard}` is the first two hexadecimal digits of the id's SHA-256.

@@ -10,6 +10,8 @@ package indirect enum JSONText: Sendable {
   case string(String)
   case number(Int64)
   case bool(Bool)
+  /// JSON already, on one line.
+  case verbatim(String)
   case null
 
   package static func number(_ value: Int) -> JSONText { .number(Int64(value)) }
@@ -48,6 +50,7 @@ package indirect enum JSONText: Sendable {
       out += "]"
     case .string(let text): Self.write(text, to: &out)
     case .number(let value): out += String(value)
+    case .verbatim(let text): out += text
     case .bool(let value): out += value ? "true" : "false"
     case .null: out += "null"
     }

@@ -102,6 +102,11 @@ private struct Housed: Ledger {
   func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView] {
     try await ledger.unusableItems(of: job, limit: limit)
   }
+  func knownItems(
+    of job: JobNumber, after id: String, limit: Int
+  ) async throws(LedgerFailure) -> [KnownItem] {
+    try await ledger.knownItems(of: job, after: id, limit: limit)
+  }
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await ledger.status(at: now)
   }
