@@ -76,7 +76,7 @@ package struct DoctorReport: Sendable {
           findings.map {
             .object([
               ("name", .string($0.name)), ("state", .string($0.state.rawValue)),
-              ("message", .string($0.message)), ("hint", .string($0.hint)),
+              ("message", .string($0.message)), ("hint", .string($0.state == .ok ? "" : $0.hint)),
             ])
           })
       ),

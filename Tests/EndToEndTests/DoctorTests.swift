@@ -32,6 +32,7 @@ import Testing
     for name in ["libvips", "sandbox", "disk", "ledger", "clock"] {
       #expect(checks[name]?["state"] == "ok", "\(name): \(checks[name] ?? [:])")
     }
+    #expect(checks.values.allSatisfy { $0["state"] != "ok" || $0["hint"] == "" })
     let reads = try #require(result.json["reads"] as? [String])
     #expect(Set(reads).isSuperset(of: ["jpeg", "png", "webp", "gif", "tiff", "bmp"]))
     let encoders = try #require(result.json["encoders"] as? [String: String])
