@@ -50,7 +50,7 @@ struct Conversation {
       let message = try End.ofSilence { [deadline] () throws(DecoderProcess.Silence) in
         try decoder.receive(until: deadline)
       }
-      isOver = try take(message, from: decoder, original)
+      isOver = try take(message, from: decoder)
     }
   }
 
@@ -100,7 +100,7 @@ struct Conversation {
 
   /// Waits for the memory that the image needs. That is no time of the decoder's.
   private mutating func admit(
-    _ need: MemoryNeed, _ decoder: DecoderProcess, _ original: Int32
+    _ need: MemoryNeed, _ decoder: DecoderProcess
   ) throws(End) {
     let (bytes, overflow) = need.decoding.addingReportingOverflow(need.output)
     guard memory == 0, !overflow, bytes > 0, bytes <= room.size else {
@@ -110,7 +110,7 @@ struct Conversation {
     room.take(memory)
     try End.ofSilence { [number, memory] () throws(DecoderProcess.Silence) in
       try decoder.limit(
-        memory: Self.headerMemory(of: original) + memory - need.output, output: need.output)
+        memory: memory - need.output, output: need.output)
       try decoder.send(.granted(number: number))
     }
     deadline = .now + request.limits.decodeTimeout
@@ -120,12 +120,12 @@ struct Conversation {
 
   /// - Returns: whether it was the last.
   private mutating func take(
-    _ message: DecoderMessage, from decoder: DecoderProcess, _ original: Int32
+    _ message: DecoderMessage, from decoder: DecoderProcess
   ) throws(End) -> Bool {
     switch message {
     case .needs(let number, let need):
       guard number == self.number else { throw .lie("it speaks of another image") }
-      try admit(need, decoder, original)
+      try admit(need, decoder)
       return false
     case .opened(let image):
       try check(image)

@@ -76,18 +76,34 @@ final class DecoderProcess {
 
   // MARK: Limits
 
-  /// Lets it take so much memory from now on, beyond what it had when it was ready.
+  /// Lets it take so much memory from now on, beyond what it has.
   ///
-  /// Only we can: a confined process may not change its limits. What it has already, it keeps.
+  /// Only we can: a confined process may not change its limits.
   ///
   /// - Parameters:
   ///   - memory: of address space, in bytes.
   ///   - output: how large a variant's file may become, in bytes.
   func limit(memory: Int, output: Int) throws(Silence) {
-    let whole = UInt(addressSpace! + memory)  // it is ready
+    let whole = UInt(presentAddressSpace + memory)
     guard tw_limit_memory(process, whole) == 0, tw_limit_files(process, UInt(output)) == 0 else {
       throw .gone
     }
+  }
+
+  /// What it holds beyond what it had when it was ready: leaks, and what its allocator does not give
+  /// back, in bytes.
+  var growth: Int { max(0, presentAddressSpace - (addressSpace ?? 0)) }
+
+  /// By the kernel's word. Where that is not to be had, what it said before it had seen an image.
+  private var presentAddressSpace: Int {
+    let file = open("/proc/\(process)/statm", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return addressSpace ?? 0 }
+    defer { close(file) }
+    var text = [UInt8](repeating: 0, count: 64)
+    let count = read(file, &text, text.count)
+    let digits = text.prefix(max(0, count)).prefix { (0x30...0x39).contains($0) }
+    let pages = Int(String(decoding: digits, as: UTF8.self))
+    return pages.map { $0 * Int(getpagesize()) } ?? addressSpace ?? 0
   }
 
   // MARK: Conversing

@@ -25,6 +25,10 @@ final class DecoderSlot {
     }
   }
 
+  /// Bytes of address space that a decoder may hold on to between images: stacks of threads that are
+  /// kept, and little else.
+  private static let mostGrowth = 32 << 20
+
   /// Tries in a row before no decoder is held to be possible.
   private static let starts = 3
 
@@ -105,7 +109,7 @@ final class DecoderSlot {
         continue
       }
       note(conversation)
-      if use.isWornOut { end() }
+      if use.isWornOut || decoder.growth > Self.mostGrowth { end() }
       do throws(DecodeFailure) {
         return try conversation.result()
       } catch {

@@ -348,7 +348,9 @@ extension Connection {
         try execute(Schema.migrations[version])
         if version == 0 {
           try execute("PRAGMA application_id = \(Schema.applicationID)")
-          try run("INSERT INTO meta VALUES (1, ?, 0, 0, 0)", .text(randomName()))
+          try run(
+            "INSERT INTO meta (only_row, store_id, token, objects, object_bytes) VALUES (1, ?, 0, 0, 0)",
+            .text(randomName()))
         }
         try execute("PRAGMA user_version = \(version + 1)")
       }

@@ -123,7 +123,7 @@ private struct BMPWriter {
       file: BMPWriter(
         bits: 16,
         data: pixels { colour in
-          let value = Int(colour[0]) / 8 << 10 | Int(colour[1]) / 8 << 5 | Int(colour[2]) / 8
+          let value = (Int(colour[0]) / 8) << 10 | (Int(colour[1]) / 8) << 5 | Int(colour[2]) / 8
           return [UInt8(value & 255), UInt8(value >> 8)]
         }
       ).file),
@@ -132,7 +132,7 @@ private struct BMPWriter {
       file: BMPWriter(
         bits: 16, compression: 3, masks: [0xF800, 0x7E0, 0x1F],
         data: pixels { colour in
-          let value = Int(colour[0]) / 8 << 11 | Int(colour[1]) / 4 << 5 | Int(colour[2]) / 8
+          let value = (Int(colour[0]) / 8) << 11 | (Int(colour[1]) / 4) << 5 | Int(colour[2]) / 8
           return [UInt8(value & 255), UInt8(value >> 8)]
         }
       ).file),
