@@ -349,8 +349,10 @@ extension Connection {
         if version == 0 {
           try execute("PRAGMA application_id = \(Schema.applicationID)")
           try run(
-            "INSERT INTO meta (only_row, store_id, token, objects, object_bytes) VALUES (1, ?, 0, 0, 0)",
-            .text(randomName()))
+            """
+            INSERT INTO meta (only_row, store_id, token, objects, object_bytes)
+            VALUES (1, ?, 0, 0, 0)
+            """, .text(randomName()))
         }
         try execute("PRAGMA user_version = \(version + 1)")
       }

@@ -60,12 +60,12 @@ import Vocabulary
     let most = Atomic(0)
   }
 
-  /// 20 MP each, which an interlaced PNG takes whole: two at once are more than there is.
+  /// 20 MP each, which an interlaced PNG takes whole: there is room for one and a half.
   @Test func `holds for many large pictures at once`() async throws {
-    let memory = 288 << 20
+    let memory = 256 << 20
     let large = TestPictures.locked {
       let black = try! vips(
-        "black", ["width": .int(5000), "height": .int(4000), "bands": .int(4)])
+        "black", ["width": .int(5000), "height": .int(4000), "bands": .int(3)])
       let grey = try! vips(
         "linear",
         ["in": .picture(black), "a": .doubles([1]), "b": .doubles([99]), "uchar": .bool(true)])
@@ -97,7 +97,8 @@ import Vocabulary
     }
     #expect(failures.isEmpty)
     let peak = watch.most.load(ordering: .relaxed)
-    #expect(peak > 80 << 20 && peak < memory, "\(peak >> 20) MiB")
+    // Two at once would have 220 MiB.
+    #expect(peak > 80 << 20 && peak < 200 << 20, "\(peak >> 20) MiB")
     await pool.stop()
   }
 
@@ -116,7 +117,9 @@ import Vocabulary
 
   private func failure(of file: [UInt8], in pool: DecoderPool) async -> DecodeFailure? {
     do throws(DecodeFailure) {
-      _ = try await pool.render(file, [recipe(320, nil, .jpeg)])
+      var limits = LimitSettings()
+      limits.decodeTimeout = .seconds(600)  // its subject is not how soon
+      _ = try await pool.render(file, limits: limits, [recipe(320, nil, .jpeg)])
       return nil
     } catch {
       return error
