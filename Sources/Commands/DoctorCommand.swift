@@ -57,6 +57,8 @@ struct DoctorCommand {
         await pool.stop()
         return (nil, [Finding("libvips", error)])
       }
+    } catch let failure as DecodeFailure {
+      return (nil, [Finding("libvips", failure)])
     } catch let error as UsageError {
       return (nil, [Finding("libvips", .failed, error.message, hint: error.hint)])
     } catch {

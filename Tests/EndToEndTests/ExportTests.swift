@@ -90,7 +90,7 @@ import Testing
     #expect(lines[0].hasPrefix("id,url,state,error,fresh_until,width,height,color,thumbhash,meta,"))
     #expect(lines[0].contains(",thumb@2x.path,thumb@2x.width,"))
     #expect(lines[0].hasSuffix(",page.type,page.sha256"))
-    #expect(lines[1].contains(#""{""price"":12.5,""tags"":[""x, \""y\""""]}""#), "\(lines[1])")
+    #expect(lines[1].contains(#"""price"":12.5"#) && lines[1].contains(#"[""x, \""y\""""]"#))
     #expect(lines[1].contains(",thumb/a.webp,16,12,"))
     let columns = lines[0].split(separator: ",").count
     // Without quotes there is a comma for each column but the last.
