@@ -193,6 +193,14 @@ enum OptionTable {
         "Tells one entry's story: what the server said, why it is fresh or stale, its files.",
       options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
     CommandSpec(
+      name: "export", operands: "JOB", operandCount: 1...1,
+      summary: "Prints a line for each item of a job, for the site that uses its thumbnails.",
+      options: [
+        Option(name: "--csv", value: nil, help: "CSV with a header row (default: NDJSON)"),
+        Option(
+          name: "--absolute", value: nil, help: "paths of files, not below public/JOB/"),
+      ] + common),
+    CommandSpec(
       name: "purge", operands: "[URL…]", operandCount: 0...1000,
       summary: "Forgets entries and deletes their files; the next run fetches them again.",
       options: [
@@ -244,6 +252,10 @@ enum OptionTable {
     CommandSpec(
       name: "ledger", operands: "backup FILE", operandCount: 2...2,
       summary: "Makes a consistent copy of the ledger while workers run.", options: common),
+    CommandSpec(
+      name: "doctor", operands: "", operandCount: 0...0,
+      summary: "Says whether this machine can do the work: libvips, sandbox, disk, ledger, limits.",
+      options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
     CommandSpec(
       name: "validate", operands: "MANIFEST…", operandCount: 1...1000,
       summary: "Checks manifests without any request.",

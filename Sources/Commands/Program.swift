@@ -4,6 +4,7 @@
 //   OptionTable    what each command accepts; parsing and help come from it
 //   Site           a root with its ledger, store and stages, opened
 //   RunCommand, EnqueueCommand, WorkCommand, StatusCommand, ShowCommand, ValidateCommand: jobs
+//   ExportCommand, DoctorCommand
 //   PurgeCommand, RetryCommand, JobsCommand, GcCommand, VerifyCommand, LedgerCommand: housekeeping
 
 import FoundationEssentials
@@ -103,12 +104,14 @@ package enum Program {
     case "work": return try await WorkCommand(parsed, environment, console).execute(interruption)
     case "status": return try await StatusCommand(parsed, environment, console).execute()
     case "show": return try await ShowCommand(parsed, environment, console).execute()
+    case "export": return try await ExportCommand(parsed, environment, console).execute()
     case "purge": return try await PurgeCommand(parsed, environment, console).execute()
     case "retry": return try await RetryCommand(parsed, environment, console).execute()
     case "jobs": return try await JobsCommand(parsed, environment, console).execute()
     case "gc": return try await GcCommand(parsed, environment, console).execute()
     case "verify": return try await VerifyCommand(parsed, environment, console).execute()
     case "ledger": return try await LedgerCommand(parsed, environment, console).execute()
+    case "doctor": return try await DoctorCommand(parsed, environment, console).execute()
     case "validate": return ValidateCommand(parsed, environment, console).execute()
     default: throw UsageError.unknownCommand(first)
     }

@@ -64,7 +64,8 @@ struct RunCommand {
     else { return .usage }
     let open = try await site.open(
       workers: workers, memory: sources.map(\.settings.limits.memory).min() ?? 2 << 30,
-      connections: sources.map(\.settings.network.concurrency).max() ?? 32)
+      connections: sources.map(\.settings.network.concurrency).max() ?? 32,
+      formats: sources.reduce(into: []) { $0.formUnion($1.settings.limits.formats) })
     var worst = ExitCode.well
     for source in sources where interruption.exitCode == nil && worst != .environment {
       let summary = await run(source, open.worker, interruption)
@@ -111,10 +112,11 @@ struct RunCommand {
 
   private func plan(_ manifests: [ManifestFile], _ site: Site) async throws -> ExitCode {
     let ledger = try await site.ledgerToRead()
+    let encoders = try await site.decoderGreeting().encoders
     let now = Timestamp(milliseconds: WallClock.system.milliseconds())
     for manifest in manifests {
       let counts = try await DryRun(
-        ledger: ledger, manifest: manifest, options: options, now: now
+        ledger: ledger, manifest: manifest, options: options, now: now, encoders: encoders
       ).run()
       let report = PlanReport(job: manifest.settings.name, counts: counts)
       console.print(parsed.has("--json") ? [report.json] : report.lines)

@@ -97,21 +97,46 @@ struct Site {
 
   /// Everything that a run needs.
   func open(
-    workers: Int?, memory: Int, connections: Int
+    workers: Int?, memory: Int, connections: Int,
+    formats: Set<ImageFormat> = ImageFormat.allowedByDefault
   ) async throws -> OpenSite {
     let (ledger, store) = try await openLedgerAndStore()
     let engine = TransferEngine(connections: connections)
     let sleeper = SystemSleeper()
     let decoders = try DecoderPool(
       executable: try Self.decoderPath(),
-      decoders: workers ?? ProcessInfo.processInfo.activeProcessorCount, memory: memory)
+      decoders: workers ?? ProcessInfo.processInfo.activeProcessorCount, memory: memory,
+      formats: formats)
+    let encoders = try await decoders.greeting().encoders
+    try await ledger.adopt(encoders)
     return OpenSite(
       worker: Worker(
         ledger: ledger, store: store,
         fetcher: Fetcher(
           engine: engine, sleeper: sleeper, clock: .system, jitter: { .random(in: 0..<1) }),
-        decoders: decoders, clock: .system, sleeper: sleeper),
+        decoders: decoders, clock: .system, sleeper: sleeper, encoders: encoders),
       keeper: Housekeeper(ledger: ledger, store: store, clock: .system), engine: engine)
+  }
+
+  /// One decoder, for whoever asks what it can do.
+  func decoders(formats: Set<ImageFormat>) throws -> DecoderPool {
+    try DecoderPool(
+      executable: try Self.decoderPath(), decoders: 1, memory: LimitSettings().memory,
+      formats: formats)
+  }
+
+  /// What the decoders of this installation are, without a run.
+  func decoderGreeting() async throws -> DecoderGreeting {
+    let pool = try decoders(formats: ImageFormat.allowedByDefault)
+    let greeting: DecoderGreeting
+    do {
+      greeting = try await pool.greeting()
+    } catch {
+      await pool.stop()
+      throw error
+    }
+    await pool.stop()
+    return greeting
   }
 
   /// Beside the program itself, or where `$THUMBWORKER_DECODER` says.

@@ -32,8 +32,11 @@ struct WorkCommand {
 
   func execute(_ interruption: Interruption) async throws -> ExitCode {
     interruption.expectRuns()
+    let jobs = await jobs()
     let open = try await site.open(
-      workers: workers, memory: 2 << 30, connections: await connections())
+      workers: workers, memory: 2 << 30,
+      connections: jobs.reduce(32) { max($0, $1.network.concurrency) },
+      formats: jobs.reduce(into: ImageFormat.allowedByDefault) { $0.formUnion($1.limits.formats) })
     let drains = parsed.has("--drain")
     let collecting = drains ? nil : Task { await collect(open.keeper, open.worker.sleeper) }
     let failures = try await WorkLoop(
@@ -46,13 +49,13 @@ struct WorkCommand {
     return interruption.exitCode ?? (failures.isEmpty ? .well : .environment)
   }
 
-  /// As many as the hungriest of the jobs that are there by now asks for.
-  private func connections() async -> Int {
+  /// The settings of the jobs that are on the queue by now: what a later one asks for beyond theirs, it
+  /// gets from the next start on.
+  private func jobs() async -> [JobSettings] {
     let jobs = try? await site.ledgerToCopy()?.jobs()  // opening it to write says why not
-    let settings = (jobs ?? []).compactMap {
+    return (jobs ?? []).compactMap {
       try? Manifests.settings(fromHead: $0.settings, environment: environment, standIn: "")
     }
-    return max(32, settings.map(\.network.concurrency).max() ?? 0)
   }
 
   private func tellers(_ interruption: Interruption) -> WorkLoop.Tellers {

@@ -20,9 +20,11 @@ struct Conversation {
 
   private let number: UInt32
   private let request: RenderRequest
-  private let memory: Int
-  /// Where the decoder writes each variant, before the variant's file has it.
-  private let rooms: [OutputRoom]
+  private let room: MemoryRoom
+  private let takesAll: Bool
+  /// What is set aside for the image, in bytes.
+  private(set) var memory = 0
+  private var deadline: ContinuousClock.Instant
   private var opened: OpenedImage?
   private var placeholder: Placeholder?
   private var variants: [Result<RenderedVariant, DecodeFailure>?]
@@ -30,35 +32,41 @@ struct Conversation {
   private var failure: DecodeFailure?
   private(set) var spent: Spent?
 
-  init(number: UInt32, request: RenderRequest, memory: Int) throws(DecodeFailure) {
+  /// - Parameter takesAll: whether the image is to have all memory of the room, whatever it needs.
+  init(number: UInt32, request: RenderRequest, room: MemoryRoom, takesAll: Bool) {
+    self.takesAll = takesAll
     self.number = number
     self.request = request
-    self.memory = memory
+    self.room = room
+    deadline = .now + request.limits.decodeTimeout
     variants = Array(repeating: nil, count: request.variants.count)
-    do throws(OutputRoom.Failure) {
-      rooms = try request.variants.map { _ throws(OutputRoom.Failure) in try OutputRoom() }
-    } catch {
-      throw DecodeFailure(
-        .outputUnwritable, "no memory for variants: \(String(cString: strerror(error.errorNumber)))"
-      )
-    }
   }
 
   /// Blocks until the decoder has answered, is dead or late.
   mutating func run(with decoder: DecoderProcess, original: Int32) throws(End) {
-    let deadline = ContinuousClock.now + request.limits.decodeTimeout
     try End.ofSilence { () throws(DecoderProcess.Silence) in try ask(decoder, original) }
     var isOver = false
     while !isOver {
-      let message = try End.ofSilence { () throws(DecoderProcess.Silence) in
+      let message = try End.ofSilence { [deadline] () throws(DecoderProcess.Silence) in
         try decoder.receive(until: deadline)
       }
-      isOver = try take(message)
+      isOver = try take(message, from: decoder)
     }
+  }
+
+  /// Comes last, however the conversation ended.
+  mutating func giveMemoryBack() {
+    if memory > 0 { room.giveBack(memory) }
+    memory = 0
   }
 
   /// Whether the decoder has read the image's header.
   var isOpened: Bool { opened != nil }
+
+  /// Whether it had less than there is, and nothing came of it.
+  var couldHaveMore: Bool {
+    memory > 0 && memory < room.size && variants.allSatisfy { $0 == nil }
+  }
 
   /// For the caller, once `run` has returned.
   func result() throws(DecodeFailure) -> Rendering {
@@ -71,24 +79,54 @@ struct Conversation {
 
   private func ask(_ decoder: DecoderProcess, _ original: Int32) throws(DecoderProcess.Silence) {
     let limits = request.limits
+    try decoder.limit(memory: Self.headerMemory(of: original), output: 0)
     try decoder.send(
       .image(
         ImageOrder(
           number: number, outputs: request.variants.count, maxPixels: limits.maxPixels,
-          maxFrames: limits.maxFrames, maxMemory: memory, formats: limits.formats)),
+          maxFrames: limits.maxFrames, maxMemory: room.size, formats: limits.formats)),
       descriptor: original)
-    for ((recipe, _), room) in zip(request.variants, rooms) {
-      try decoder.send(
-        .output(OutputOrder(number: number, recipe: recipe.canonicalText)),
-        descriptor: room.descriptor)
+    for (recipe, _) in request.variants {
+      try decoder.send(.output(OutputOrder(number: number, recipe: recipe.canonicalText)))
     }
+  }
+
+  /// For reading a header: the file itself is mapped, and may be copied once.
+  private static func headerMemory(of original: Int32) -> Int {
+    var status = stat()
+    let bytes = fstat(original, &status) == 0 ? Int(status.st_size) : 0
+    return MemoryShares.headerMemory + 2 * bytes
+  }
+
+  /// Waits for the memory that the image needs. That is no time of the decoder's.
+  private mutating func admit(
+    _ need: MemoryNeed, _ decoder: DecoderProcess
+  ) throws(End) {
+    let (bytes, overflow) = need.decoding.addingReportingOverflow(need.output)
+    guard memory == 0, !overflow, bytes > 0, bytes <= room.size else {
+      throw .lie("a need that cannot be met")
+    }
+    memory = takesAll ? room.size : bytes
+    room.take(memory)
+    try End.ofSilence { [number, memory] () throws(DecoderProcess.Silence) in
+      try decoder.limit(
+        memory: memory - need.output, output: need.output)
+      try decoder.send(.granted(number: number))
+    }
+    deadline = .now + request.limits.decodeTimeout
   }
 
   // MARK: Answers
 
   /// - Returns: whether it was the last.
-  private mutating func take(_ message: DecoderMessage) throws(End) -> Bool {
+  private mutating func take(
+    _ message: DecoderMessage, from decoder: DecoderProcess
+  ) throws(End) -> Bool {
     switch message {
+    case .needs(let number, let need):
+      guard number == self.number else { throw .lie("it speaks of another image") }
+      try admit(need, decoder)
+      return false
     case .opened(let image):
       try check(image)
       opened = image
@@ -100,12 +138,17 @@ struct Conversation {
       self.placeholder = placeholder
       return false
     case .made(let output):
-      try check(output)
-      variants[output.index] = kept(output)
+      try check(output, in: decoder.room)
+      variants[output.index] = kept(output, from: decoder.room)
+      decoder.room.empty()
+      try End.ofSilence { [number] () throws(DecoderProcess.Silence) in
+        try decoder.send(.taken(number: number))
+      }
       return false
     case .missed(let number, let index, let fault):
       try checkTurn(number, index)
       variants[index] = .failure(DecodeFailure(fault))
+      decoder.room.empty()
       return false
     case .failed(let number, let fault):
       guard number == self.number else { throw .lie("it speaks of another image") }
@@ -120,7 +163,7 @@ struct Conversation {
       self.warnings = warnings.map(\.printable)
       spent = Spent(heldBytes: heldBytes, processorMilliseconds: processorMilliseconds)
       return true
-    case .ready, .unfit: throw .lie("it spoke out of turn")
+    case .hello, .ready, .unfit: throw .lie("it spoke out of turn")
     }
   }
 
@@ -142,23 +185,25 @@ struct Conversation {
   }
 
   /// What it says of a file must be true of the file.
-  private func check(_ output: MadeOutput) throws(End) {
+  private func check(_ output: MadeOutput, in room: OutputRoom) throws(End) {
     try checkTurn(output.number, output.index)
     let recipe = request.variants[output.index].recipe
     let formats = recipe.format.imageFormat.map { [$0] } ?? [.jpeg, .webp]
     guard formats.contains(output.format), (1...output.format.maxSide).contains(output.width),
       (1...output.format.maxSide).contains(output.height)
     else { throw .lie("a variant that is not what was asked for") }
-    let written = rooms[output.index].count
+    let written = room.count
     guard output.bytes > 0, written == output.bytes else {
       throw .lie("a variant of \(output.bytes) bytes in a file of \(written)")
     }
   }
 
   /// Takes a variant from where the decoder wrote it to its file.
-  private func kept(_ output: MadeOutput) -> Result<RenderedVariant, DecodeFailure> {
+  private func kept(
+    _ output: MadeOutput, from room: OutputRoom
+  ) -> Result<RenderedVariant, DecodeFailure> {
     do throws(OutputRoom.Failure) {
-      try rooms[output.index].copy(output.bytes, to: request.variants[output.index].output)
+      try room.copy(output.bytes, to: request.variants[output.index].output)
     } catch {
       let isFull = [ENOSPC, EDQUOT].contains(error.errorNumber)
       return .failure(

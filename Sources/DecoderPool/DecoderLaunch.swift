@@ -5,18 +5,19 @@ import Vocabulary
 /// How a decoder process is started.
 struct DecoderLaunch: Sendable {
   let executable: String
-  /// Bytes that it may take beyond its libraries.
-  let memory: Int
+  /// What jobs allow: the decoder has no loader of other formats.
+  var formats = ImageFormat.allowedByDefault
   /// For starting libvips and warming it up: a fraction of a second, on a machine that is not at its
   /// limit. One that is would rather wait than end its run.
   var readyWithin: Duration = .seconds(120)
 
-  /// A decoder's own: libvips, its threads and its codecs' tables once they are warm.
-  private static let ownMemory = 48 << 20
+  init(executable: String) { self.executable = executable }
 
-  init(executable: String, memory share: Int) {
-    self.executable = executable
-    memory = max(share - Self.ownMemory, 64 << 20)
+  private var arguments: [String] {
+    [
+      executable, "--memory", String(MemoryShares.headerMemory), "--formats",
+      formats.map(\.rawValue).sorted().joined(separator: ","),
+    ]
   }
 
   /// Everything that it inherits. One malloc arena: more would only fragment. One thread of libraries
@@ -31,6 +32,8 @@ struct DecoderLaunch: Sendable {
   struct Started {
     let process: pid_t
     let socket: Int32
+    /// Where it writes variants.
+    let room: OutputRoom
     /// The reading end of its standard error; never blocks.
     let standardError: Int32
   }
@@ -50,12 +53,23 @@ struct DecoderLaunch: Sendable {
     defer { close(errors.theirs) }
     limitSending(of: pair.ours)
     do throws(DecodeFailure) {
-      let process = try spawn(socket: pair.theirs, standardError: errors.theirs)
-      return Started(process: process, socket: pair.ours, standardError: errors.ours)
+      let room = try outputRoom()
+      let process = try spawn(
+        socket: pair.theirs, outputs: room.descriptor, standardError: errors.theirs)
+      return Started(
+        process: process, socket: pair.ours, room: room, standardError: errors.ours)
     } catch {
       close(pair.ours)
       close(errors.ours)
       throw error
+    }
+  }
+
+  private func outputRoom() throws(DecodeFailure) -> OutputRoom {
+    do throws(OutputRoom.Failure) {
+      return try OutputRoom()
+    } catch {
+      throw unavailable("memfd_create", error.errorNumber)
     }
   }
 
@@ -69,17 +83,19 @@ struct DecoderLaunch: Sendable {
   }
 
   /// posix_spawn, never fork: no code of ours runs between.
-  private func spawn(socket: Int32, standardError: Int32) throws(DecodeFailure) -> pid_t {
+  private func spawn(
+    socket: Int32, outputs: Int32, standardError: Int32
+  ) throws(DecodeFailure) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    Inheritance.set(in: &actions, socket: socket, standardError: standardError)
+    Inheritance.set(in: &actions, socket: socket, outputs: outputs, standardError: standardError)
     var attributes = posix_spawnattr_t()
     prepare(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
 
     var process: pid_t = 0
-    let status = withCStrings([executable, "--memory", String(memory)]) { arguments in
+    let status = withCStrings(self.arguments) { arguments in
       withCStrings(Self.environment) { environment in
         posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
       }

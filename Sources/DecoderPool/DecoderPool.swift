@@ -5,7 +5,11 @@
 // Each slot is one thread of ours and at most one decoder, which lives no longer than its thread: the
 // kernel kills it with it. A decoder that crashes, hangs or lies costs the image that it had, and the
 // next image gets a new one. Nothing that a decoder says is believed unchecked.
+//
+// The memory that images need is set aside before they are decoded, out of one room for all decoders;
+// the kernel holds each decoder to its part.
 
+import DecoderWire
 import Dispatch
 import Glibc
 import Synchronization
@@ -14,24 +18,32 @@ import Vocabulary
 
 package final class DecoderPool: Sendable {
   private let queue = JobQueue()
+  private let known = Mutex<DecoderGreeting?>(nil)
 
   /// - Parameters:
   ///   - executable: the path of `thumbdecoder`.
-  ///   - decoders: 1 or more; each starts with its first image.
+  ///   - decoders: 1 or more; each starts with its first image. Fewer where `memory` is too small for
+  ///     so many.
   ///   - memory: bytes for all decoders together (`limits.memory`).
-  package init(executable: String, decoders: Int, memory: Int) throws(DecodeFailure) {
+  ///   - formats: what any of the jobs allows (`limits.formats`).
+  package init(
+    executable: String, decoders: Int, memory: Int,
+    formats: Set<ImageFormat> = ImageFormat.allowedByDefault
+  ) throws(DecodeFailure) {
     guard access(executable, X_OK) == 0 else {
       throw DecodeFailure(
         .decoderUnavailable,
         "the decoder \(executable) cannot be run: \(String(cString: strerror(errno)))")
     }
-    let count = max(1, decoders)
-    let launch = DecoderLaunch(executable: executable, memory: memory / count)
-    queue.slotsStart(count)
-    for index in 0..<count {
-      _ = OwnedThread(name: "decoder-\(index)") { [queue] in
-        let slot = DecoderSlot(launch: launch)
-        while let job = queue.next() { job.finish(slot.serve(job.request)) }
+    let shares = MemoryShares(decoders: max(1, decoders), memory: memory)
+    var launch = DecoderLaunch(executable: executable)
+    launch.formats = formats
+    let (room, kin) = (MemoryRoom(size: shares.room), DecoderKin())
+    queue.slotsStart(shares.decoders)
+    for index in 0..<shares.decoders {
+      _ = OwnedThread(name: "decoder-\(index)") { [queue, launch] in
+        let slot = DecoderSlot(launch: launch, room: room, kin: kin)
+        while let job = queue.next() { job.perform(in: slot) }
         slot.end()
         queue.slotEnded()
       }
@@ -45,7 +57,26 @@ package final class DecoderPool: Sendable {
   /// A variant that alone cannot be made is a failure in the result. A cancelled task drops its
   /// request while that waits; one that has begun is finished.
   package func render(_ request: RenderRequest) async throws(DecodeFailure) -> Rendering {
-    let job = RenderJob(request)
+    try await perform { slot in slot.serve(request) }
+  }
+
+  /// What the decoders of this installation are: asked of the first one, which then has begun to start.
+  package func greeting() async throws(DecodeFailure) -> DecoderGreeting {
+    if let known = known.withLock({ $0 }) { return known }
+    let greeting = try await perform { slot in slot.greeting() }
+    known.withLock { $0 = greeting }
+    return greeting
+  }
+
+  /// Starts a decoder and has it prove its confinement.
+  package func prove() async throws(DecodeFailure) {
+    try await perform { slot in slot.prove() }
+  }
+
+  private func perform<Value: Sendable>(
+    _ work: @escaping @Sendable (DecoderSlot) -> Result<Value, DecodeFailure>
+  ) async throws(DecodeFailure) -> Value {
+    let job = PendingJob(work)
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         job.await(continuation)

@@ -1,8 +1,9 @@
+import CUnix
 import DecoderWire
 import Glibc
 import Vocabulary
 
-/// A decoder that said "ready". Belongs to one thread, which ends it.
+/// A decoder that said what it is. Belongs to one thread, which ends it.
 final class DecoderProcess {
   /// Why nothing more comes from it.
   enum Silence: Error {
@@ -15,6 +16,13 @@ final class DecoderProcess {
   private let process: pid_t
   private let socket: PacketSocket
   private let standardError: Int32
+  private let readyUntil: ContinuousClock.Instant
+  /// What it says it is.
+  private(set) var greeting: DecoderGreeting!  // set by `init`, or it throws
+  /// Where it writes variants.
+  let room: OutputRoom
+  /// In bytes, when it was ready; nil before.
+  private var addressSpace: Int?
   private var exitStatus: Int32?
   private var said: [UInt8] = []
 
@@ -22,20 +30,32 @@ final class DecoderProcess {
     let started = try launch.start()
     process = started.process
     socket = PacketSocket(descriptor: started.socket)
+    room = started.room
     standardError = started.standardError
-    try waitUntilReady(ContinuousClock.now + launch.readyWithin)
+    readyUntil = .now + launch.readyWithin
+    let message = try firstWords()
+    guard case .hello(let greeting) = message else { throw notStarted("it spoke out of turn") }
+    guard greeting.processing == Recipe.processingVersion else {
+      throw notStarted(
+        "it processes by version \(greeting.processing), not \(Recipe.processingVersion)")
+    }
+    self.greeting = greeting
   }
 
-  private func waitUntilReady(_ deadline: ContinuousClock.Instant) throws(DecodeFailure) {
-    var reason: String
+  /// Blocks until it is warm and confined. After that nothing is waited for.
+  func becomeReady() throws(DecodeFailure) {
+    guard addressSpace == nil else { return }
+    let message = try firstWords()
+    guard case .ready(let bytes) = message else { throw notStarted("it spoke out of turn") }
+    addressSpace = bytes
+  }
+
+  private func firstWords() throws(DecodeFailure) -> DecoderMessage {
+    let reason: String
     do throws(Silence) {
-      switch try receive(until: deadline) {
-      case .ready(Recipe.processingVersion): return
-      case .ready(let other):
-        reason = "it processes by version \(other), not \(Recipe.processingVersion)"
-      case .unfit(let why): reason = why.printable
-      default: reason = "it spoke out of turn"
-      }
+      let message = try receive(until: readyUntil)
+      guard case .unfit(let why) = message else { return message }
+      reason = why.printable
     } catch {
       reason =
         switch error {
@@ -44,14 +64,51 @@ final class DecoderProcess {
         case .malformed: "it speaks otherwise than this program"
         }
     }
-    let death = end()
-    if !death.said.isEmpty { reason += "; it said: \(death.said)" }
-    throw DecodeFailure(.decoderUnavailable, "the decoder does not start: \(reason)")
+    throw notStarted(reason)
+  }
+
+  private func notStarted(_ reason: String) -> DecodeFailure {
+    let said = end().said
+    return DecodeFailure(
+      .decoderUnavailable,
+      "the decoder does not start: \(reason)" + (said.isEmpty ? "" : "; it said: \(said)"))
+  }
+
+  // MARK: Limits
+
+  /// Lets it take so much memory from now on, beyond what it has.
+  ///
+  /// Only we can: a confined process may not change its limits.
+  ///
+  /// - Parameters:
+  ///   - memory: of address space, in bytes.
+  ///   - output: how large a variant's file may become, in bytes.
+  func limit(memory: Int, output: Int) throws(Silence) {
+    let whole = UInt(presentAddressSpace + memory)
+    guard tw_limit_memory(process, whole) == 0, tw_limit_files(process, UInt(output)) == 0 else {
+      throw .gone
+    }
+  }
+
+  /// What it holds beyond what it had when it was ready: leaks, and what its allocator does not give
+  /// back, in bytes.
+  var growth: Int { max(0, presentAddressSpace - (addressSpace ?? 0)) }
+
+  /// By the kernel's word. Where that is not to be had, what it said before it had seen an image.
+  private var presentAddressSpace: Int {
+    let file = open("/proc/\(process)/statm", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return addressSpace ?? 0 }
+    defer { close(file) }
+    var text = [UInt8](repeating: 0, count: 64)
+    let count = read(file, &text, text.count)
+    let digits = text.prefix(max(0, count)).prefix { (0x30...0x39).contains($0) }
+    let pages = Int(String(decoding: digits, as: UTF8.self))
+    return pages.map { $0 * Int(getpagesize()) } ?? addressSpace ?? 0
   }
 
   // MARK: Conversing
 
-  func send(_ message: WorkerMessage, descriptor: Int32) throws(Silence) {
+  func send(_ message: WorkerMessage, descriptor: Int32? = nil) throws(Silence) {
     do {
       try socket.send(message.packet, descriptor: descriptor)
     } catch {

@@ -5,6 +5,8 @@ import Vocabulary
 /// One thread's place for a decoder: keeps one alive, replaces it, and blames it for what it had.
 final class DecoderSlot {
   private let launch: DecoderLaunch
+  private let room: MemoryRoom
+  private let kin: DecoderKin
   private var decoder: DecoderProcess?
   private var use = Use()
 
@@ -23,18 +25,39 @@ final class DecoderSlot {
     }
   }
 
+  /// Bytes of address space that a decoder may hold on to between images: stacks of threads that are
+  /// kept, and little else.
+  private static let mostGrowth = 32 << 20
+
   /// Tries in a row before no decoder is held to be possible.
   private static let starts = 3
 
-  init(launch: DecoderLaunch) { self.launch = launch }
+  /// - Parameters:
+  ///   - room: what all slots share.
+  ///   - kin: likewise.
+  init(launch: DecoderLaunch, room: MemoryRoom, kin: DecoderKin) {
+    self.launch = launch
+    self.room = room
+    self.kin = kin
+  }
 
   func end() {
     _ = decoder?.end()
     decoder = nil
   }
 
+  /// Blocks until a decoder has said what it is, which is long before it is ready.
+  func greeting() -> Result<DecoderGreeting, DecodeFailure> {
+    Result { () throws(DecodeFailure) in try greetedDecoder().greeting }
+  }
+
+  /// Blocks until a decoder is confined.
+  func prove() -> Result<Void, DecodeFailure> {
+    Result { () throws(DecodeFailure) in _ = try livingDecoder() }
+  }
+
   /// Blocks until the request is done.
-  func serve(_ request: RenderRequest) -> RenderResult {
+  func serve(_ request: RenderRequest) -> Result<Rendering, DecodeFailure> {
     do throws(DecodeFailure) {
       let original = try ReadOnlyOriginal(request.original)
       defer { original.close() }
@@ -65,25 +88,40 @@ final class DecoderSlot {
     _ request: RenderRequest, _ original: Int32
   ) throws(DecodeFailure) -> Rendering {
     var mayTryAgain = true
+    var takesAll = false
     while true {
       let decoder = try livingDecoder()
-      var conversation = try Conversation(
-        number: UInt32(use.images), request: request, memory: launch.memory)
+      var conversation = Conversation(
+        number: UInt32(use.images), request: request, room: room, takesAll: takesAll)
       use.images += 1
+      defer { conversation.giveMemoryBack() }
       do throws(Conversation.End) {
         try conversation.run(with: decoder, original: original)
       } catch {
-        let failure = failure(of: error, request)
+        let failure = failure(of: error, request, memory: conversation.memory)
         // It was dead already, or was killed before it looked: that was not the image's doing.
         let isInnocent = failure.cause == .decoderKilled && !conversation.isOpened
-        guard mayTryAgain, isInnocent else { throw failure }
-        mayTryAgain = false
+        guard mayTryAgain && isInnocent || mayTakeAll(after: failure, conversation) else {
+          throw failure
+        }
+        mayTryAgain = mayTryAgain && !isInnocent
+        takesAll = !isInnocent
         continue
       }
       note(conversation)
-      if use.isWornOut { end() }
-      return try conversation.result()
+      if use.isWornOut || decoder.growth > Self.mostGrowth { end() }
+      do throws(DecodeFailure) {
+        return try conversation.result()
+      } catch {
+        guard mayTakeAll(after: error, conversation) else { throw error }
+        takesAll = true
+      }
     }
+  }
+
+  /// An estimate may be too low: such a picture is tried once more, with all memory to itself.
+  private func mayTakeAll(after failure: DecodeFailure, _ conversation: Conversation) -> Bool {
+    failure.cause == .decoderMemory && conversation.couldHaveMore
   }
 
   private func note(_ conversation: Conversation) {
@@ -94,24 +132,52 @@ final class DecoderSlot {
   }
 
   private func livingDecoder() throws(DecodeFailure) -> DecoderProcess {
+    try insisting { slot throws(DecodeFailure) in
+      let decoder = try slot.greetedDecoderOnce()
+      do throws(DecodeFailure) {
+        try decoder.becomeReady()
+      } catch {
+        slot.decoder = nil  // it has been ended
+        throw error
+      }
+      return decoder
+    }
+  }
+
+  private func greetedDecoder() throws(DecodeFailure) -> DecoderProcess {
+    try insisting { slot throws(DecodeFailure) in try slot.greetedDecoderOnce() }
+  }
+
+  private func insisting(
+    _ start: (DecoderSlot) throws(DecodeFailure) -> DecoderProcess
+  ) throws(DecodeFailure) -> DecoderProcess {
+    for _ in 1..<Self.starts {
+      // The last try's failure is the one to tell.
+      if let decoder = try? start(self) { return decoder }
+    }
+    return try start(self)
+  }
+
+  private func greetedDecoderOnce() throws(DecodeFailure) -> DecoderProcess {
     if let decoder, decoder.isAlive { return decoder }
     end()
     use = Use()
-    for _ in 1..<Self.starts {
-      // The last try's failure is the one to tell.
-      if let decoder = try? DecoderProcess(launch) {
-        self.decoder = decoder
-        return decoder
-      }
+    let new = try DecoderProcess(launch)
+    do throws(DecodeFailure) {
+      try kin.admit(new.greeting)
+    } catch {
+      _ = new.end()
+      throw error
     }
-    let decoder = try DecoderProcess(launch)
-    self.decoder = decoder
-    return decoder
+    decoder = new
+    return new
   }
 
   // MARK: Blame
 
-  private func failure(of end: Conversation.End, _ request: RenderRequest) -> DecodeFailure {
+  private func failure(
+    of end: Conversation.End, _ request: RenderRequest, memory: Int
+  ) -> DecodeFailure {
     defer { decoder = nil }
     switch end {
     case .deadline:
@@ -124,11 +190,12 @@ final class DecoderSlot {
       return DecodeFailure(.decoderMisbehaved, "the decoder's answer is wrong: \(what)")
     case .death:
       // Its socket closes a moment before it can be reaped.
-      return failure(of: decoder!.end(grace: .seconds(1)))
+      return failure(of: decoder!.end(grace: .seconds(1)), memory: memory)
     }
   }
 
-  private func failure(of death: DecoderProcess.Death) -> DecodeFailure {
+  /// - Parameter memory: what was set aside for the image.
+  private func failure(of death: DecoderProcess.Death, memory: Int) -> DecodeFailure {
     let said = death.said.isEmpty ? "" : "; it said: \(death.said)"
     if death.wasKilledByUs {
       return DecodeFailure(.decoderCrashed, "the decoder fell silent\(said)")
@@ -137,7 +204,7 @@ final class DecoderSlot {
       return death.exitCode == Wire.exitOutOfMemory
         ? DecodeFailure(
           .decoderMemory,
-          "decoding needs more than the \(ByteSizeText.format(launch.memory)) that a decoder has\(said)"
+          "decoding needs more than the \(ByteSizeText.format(memory)) that were set aside for it\(said)"
         )
         : DecodeFailure(
           .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")

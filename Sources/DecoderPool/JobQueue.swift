@@ -2,34 +2,45 @@ import Dispatch
 import Synchronization
 import Vocabulary
 
-typealias RenderResult = Result<Rendering, DecodeFailure>
+/// What a slot's thread does for a task that waits.
+protocol SlotJob: AnyObject, Sendable {
+  func perform(in slot: DecoderSlot)
+  /// Instead of `perform`.
+  func fail(_ failure: DecodeFailure)
+}
 
-/// A request and the task that waits for it.
-final class RenderJob: Sendable {
-  let request: RenderRequest
-  private let waiter = Mutex<CheckedContinuation<RenderResult, Never>?>(nil)
+/// Work in a slot, and the task that waits for it.
+final class PendingJob<Value: Sendable>: SlotJob {
+  typealias Outcome = Result<Value, DecodeFailure>
 
-  init(_ request: RenderRequest) { self.request = request }
+  private let work: @Sendable (DecoderSlot) -> Outcome
+  private let waiter = Mutex<CheckedContinuation<Outcome, Never>?>(nil)
+
+  init(_ work: @escaping @Sendable (DecoderSlot) -> Outcome) { self.work = work }
 
   /// Comes before the job is queued.
-  func await(_ continuation: CheckedContinuation<RenderResult, Never>) {
+  func await(_ continuation: CheckedContinuation<Outcome, Never>) {
     waiter.withLock { $0 = continuation }
   }
 
+  func perform(in slot: DecoderSlot) { finish(work(slot)) }
+
+  func fail(_ failure: DecodeFailure) { finish(.failure(failure)) }
+
   /// The first call counts.
-  func finish(_ result: RenderResult) {
+  private func finish(_ outcome: Outcome) {
     let waiter = waiter.withLock { waiter in
       defer { waiter = nil }
       return waiter
     }
-    waiter?.resume(returning: result)
+    waiter?.resume(returning: outcome)
   }
 }
 
 /// Jobs between tasks and slots' threads, first come first served.
 final class JobQueue: Sendable {
   private struct State {
-    var waiting: [RenderJob] = []
+    var waiting: [any SlotJob] = []
     /// Cancelled before they were added.
     var dropped: Set<ObjectIdentifier> = []
     var isClosed = false
@@ -41,18 +52,18 @@ final class JobQueue: Sendable {
   /// One for each job that waits, and one for each slot once the queue is closed.
   private let available = DispatchSemaphore(value: 0)
 
-  func add(_ job: RenderJob) {
+  func add(_ job: any SlotJob) {
     let isAdded = state.withLock { state in
       let isDropped = state.dropped.remove(ObjectIdentifier(job)) != nil
       guard !state.isClosed, !isDropped else { return false }
       state.waiting.append(job)
       return true
     }
-    if isAdded { available.signal() } else { job.finish(.failure(.dropped)) }
+    if isAdded { available.signal() } else { job.fail(.dropped) }
   }
 
   /// Takes a job back if no slot has it yet.
-  func drop(_ job: RenderJob) {
+  func drop(_ job: any SlotJob) {
     let isMine = state.withLock { state in
       if let index = state.waiting.firstIndex(where: { $0 === job }) {
         state.waiting.remove(at: index)
@@ -61,14 +72,14 @@ final class JobQueue: Sendable {
       state.dropped.insert(ObjectIdentifier(job))
       return false
     }
-    if isMine { job.finish(.failure(.dropped)) }
+    if isMine { job.fail(.dropped) }
   }
 
   /// Blocks until there is a job; nil when the queue is closed.
-  func next() -> RenderJob? {
+  func next() -> (any SlotJob)? {
     while true {
       available.wait()
-      let (job, isClosed) = state.withLock { state -> (RenderJob?, Bool) in
+      let (job, isClosed) = state.withLock { state -> ((any SlotJob)?, Bool) in
         guard !state.isClosed else { return (nil, true) }
         return (state.waiting.isEmpty ? nil : state.waiting.removeFirst(), false)
       }
@@ -86,7 +97,7 @@ final class JobQueue: Sendable {
       }
       return (state.waiting, state.isClosed ? 0 : state.slots)
     }
-    for job in dropped { job.finish(.failure(.dropped)) }
+    for job in dropped { job.fail(.dropped) }
     for _ in 0..<slots { available.signal() }
   }
 

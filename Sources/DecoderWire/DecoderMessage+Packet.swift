@@ -4,9 +4,9 @@ extension DecoderMessage {
   package var packet: [UInt8] {
     var writer = PacketWriter()
     switch self {
-    case .ready(let processing):
+    case .ready(let addressSpace):
       writer.put(UInt8(1))
-      writer.put(count: processing)
+      writer.put(count: addressSpace)
     case .unfit(let reason):
       writer.put(UInt8(2))
       writer.put(reason)
@@ -46,6 +46,14 @@ extension DecoderMessage {
       writer.put(UInt8(8))
       writer.put(number)
       writer.put(placeholder)
+    case .needs(let number, let need):
+      writer.put(UInt8(9))
+      writer.put(number)
+      writer.put(count: need.decoding)
+      writer.put(count: need.output)
+    case .hello(let greeting):
+      writer.put(UInt8(10))
+      writer.put(greeting)
     }
     return writer.bytes
   }
@@ -53,7 +61,7 @@ extension DecoderMessage {
   package init(packet: ArraySlice<UInt8>) throws(MalformedPacket) {
     var reader = try PacketReader(packet)
     switch try reader.get(UInt8.self) {
-    case 1: self = .ready(processing: try reader.count())
+    case 1: self = .ready(addressSpace: try reader.count())
     case 2: self = .unfit(reason: try reader.text())
     case 3:
       self = .opened(
@@ -73,6 +81,11 @@ extension DecoderMessage {
     case 6: self = .failed(number: try reader.get(UInt32.self), try reader.fault())
     case 7: self = try Self.finished(&reader)
     case 8: self = .seen(number: try reader.get(UInt32.self), try reader.placeholder())
+    case 9:
+      self = .needs(
+        number: try reader.get(UInt32.self),
+        MemoryNeed(decoding: try reader.count(), output: try reader.count()))
+    case 10: self = .hello(try reader.greeting())
     default: throw MalformedPacket()
     }
     try reader.finish()

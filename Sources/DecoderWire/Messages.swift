@@ -1,13 +1,16 @@
 // DecoderWire: what worker and decoder say to each other, one packet a message.
 //
 //   worker  ── image (+ the original's descriptor) ─────────────► decoder
-//           ── output (+ a descriptor of memory to write to), one a variant ►
+//           ── output, one a variant ──────────────────────────►
+//           ◄─ needs, answered by granted when there is so much memory ──
 //           ◄─ opened, seen, made or missed for each variant, finished ──
 //           ◄─ or failed: nothing can be made of this image ───────
 //
-// A decoder speaks first: `ready` once it is confined, `unfit` where it cannot be. Both sides are one
-// build: a packet of another version or shape ends the conversation. The worker checks every number
-// that comes back; nothing here allocates more than a packet is long.
+// A decoder speaks first: `hello`, then `ready` once it is confined, `unfit` where it cannot be. What
+// it makes it writes to one file in memory, the same for all variants: `made` says how much, `taken`
+// that the room is free again. Both sides are one build: a packet of another version or shape ends the
+// conversation. The worker checks every number that comes back; nothing here allocates more than a
+// packet is long.
 
 import Vocabulary
 
@@ -15,6 +18,10 @@ import Vocabulary
 package enum WorkerMessage: Sendable, Equatable {
   case image(ImageOrder)
   case output(OutputOrder)
+  /// What the image needs is set aside for it.
+  case granted(number: UInt32)
+  /// The output room is empty again.
+  case taken(number: UInt32)
 }
 
 /// One original to decode. Its descriptor comes with it; `outputs` messages follow.
@@ -25,7 +32,7 @@ package struct ImageOrder: Sendable, Equatable {
   package var outputs: Int
   package var maxPixels: Int
   package var maxFrames: Int
-  /// Bytes that decoding may take at most, as estimated from the header.
+  /// Bytes that there are for one image, its largest file included, if no other needs any.
   package var maxMemory: Int
   package var formats: Set<ImageFormat>
 
@@ -42,7 +49,7 @@ package struct ImageOrder: Sendable, Equatable {
   }
 }
 
-/// One variant to make. The descriptor of an empty `OutputRoom` comes with it.
+/// One variant to make.
 package struct OutputOrder: Sendable, Equatable {
   package var number: UInt32
   /// `Recipe.canonicalText`.
@@ -56,10 +63,14 @@ package struct OutputOrder: Sendable, Equatable {
 
 /// What a decoder answers.
 package enum DecoderMessage: Sendable, Equatable {
-  /// With its `Recipe.processingVersion`: another one would make other bytes than recipes say.
-  case ready(processing: Int)
+  /// What it is; it is warm and confined only when it is `ready`.
+  case hello(DecoderGreeting)
+  /// With the bytes of address space that it has taken by then.
+  case ready(addressSpace: Int)
   /// It cannot confine itself, and does nothing.
   case unfit(reason: String)
+  /// Before it decodes: nothing is, until it is granted. Once for each image at most.
+  case needs(number: UInt32, MemoryNeed)
   case opened(OpenedImage)
   case seen(number: UInt32, Placeholder)
   case made(MadeOutput)
@@ -144,16 +155,18 @@ package struct Fault: Sendable, Equatable, Error {
 
 /// The bounds of the conversation.
 package enum Wire {
-  package static let version: UInt8 = 2
+  package static let version: UInt8 = 3
   /// Bytes of a packet.
   package static let maxPacket = 32 << 10
-  /// Of one conversation: each holds a descriptor open in the decoder.
+  /// Of one conversation.
   package static let maxOutputs = 128
   /// Bytes of one text.
   package static let maxText = 1000
   package static let maxWarnings = 16
   /// The decoder's end of the socket pair.
   package static let decoderDescriptor: Int32 = 3
+  /// The decoder's `OutputRoom`.
+  package static let outputDescriptor: Int32 = 4
   /// The decoder's exit status when memory could not be had.
   package static let exitOutOfMemory: Int32 = 71
 }

@@ -1,10 +1,11 @@
 import CUnix
 import Glibc
 
-/// Memory that a decoder writes one variant into, as a file without a name.
+/// Memory that a decoder writes one variant after the other into, as a file without a name.
 ///
-/// A decoder that was taken over may keep the descriptor for ever: what it writes later must not reach
-/// a file that has been hashed. So it never has the file itself.
+/// A decoder that was taken over writes to it whenever it likes: that must not reach a file that has
+/// been hashed. So it never has the file itself. It is emptied after each variant, and how large it may
+/// become is a limit of the decoder's.
 package final class OutputRoom: Sendable {
   /// An error of the system.
   package struct Failure: Error, Sendable, Equatable {
@@ -14,7 +15,11 @@ package final class OutputRoom: Sendable {
   package let descriptor: Int32
 
   package init() throws(Failure) {
-    descriptor = tw_memory_file("variant")
+    let file = tw_memory_file("variant")
+    guard file >= 0 else { throw Failure(errorNumber: errno) }
+    defer { close(file) }
+    // Above what a decoder inherits, so that giving it its descriptors never overwrites this one.
+    descriptor = fcntl(file, F_DUPFD_CLOEXEC, Wire.outputDescriptor + 1)
     guard descriptor >= 0 else { throw Failure(errorNumber: errno) }
   }
 
@@ -39,6 +44,9 @@ package final class OutputRoom: Sendable {
       done += got
     }
   }
+
+  /// Gives its memory back.
+  package func empty() { ftruncate(descriptor, 0) }
 
   private func write(_ bytes: ArraySlice<UInt8>, to file: Int32) throws(Failure) {
     var rest = bytes

@@ -28,6 +28,18 @@ struct PacketWriter {
     bytes += placeholder.thumbHash
   }
 
+  mutating func put(_ formats: Set<ImageFormat>) {
+    put(UInt8(formats.count))
+    for format in ImageFormat.allCases where formats.contains(format) { put(format) }
+  }
+
+  mutating func put(_ greeting: DecoderGreeting) {
+    put(count: greeting.processing)
+    put(greeting.libvips)
+    put(greeting.reads)
+    put(greeting.encoders.text)
+  }
+
   mutating func put(_ fault: Fault) {
     put(fault.kind.rawValue)
     put(fault.message)
@@ -86,6 +98,18 @@ struct PacketReader {
     }
     defer { rest = rest.dropFirst(length) }
     return Placeholder(color: color, thumbHash: Array(rest.prefix(length)))
+  }
+
+  mutating func formats() throws(MalformedPacket) -> Set<ImageFormat> {
+    var formats: Set<ImageFormat> = []
+    for _ in 0..<(try get(UInt8.self)) { formats.insert(try format()) }
+    return formats
+  }
+
+  mutating func greeting() throws(MalformedPacket) -> DecoderGreeting {
+    DecoderGreeting(
+      processing: try count(), libvips: try text(), reads: try formats(),
+      encoders: EncoderVersions(text: try text()))
   }
 
   mutating func fault() throws(MalformedPacket) -> Fault {

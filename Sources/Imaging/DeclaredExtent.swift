@@ -10,6 +10,7 @@ enum DeclaredExtent {
     switch format {
     case .png: pngSize(file)
     case .webp: webpSize(file)
+    case .bmp: BMPHeader.declaredSize(file)
     default: nil
     }
   }

@@ -14,10 +14,14 @@ import Vocabulary
 package enum Imaging {
   /// Readies libvips: no operation cache, one thread, nothing that is unfit for strangers' bytes.
   ///
-  /// - Parameter outOfMemoryStatus: what the process exits with where GLib cannot get memory, which
-  ///   it does not survive.
+  /// - Parameters:
+  ///   - outOfMemoryStatus: what the process exits with where GLib cannot get memory, which it does
+  ///     not survive.
+  ///   - formats: what jobs allow; the loaders of the optional ones among them are opened.
   /// - Throws: libvips' words where it does not start or cannot block what must be blocked.
-  package static func start(outOfMemoryStatus: Int32) throws(ImagingFailure) {
+  package static func start(
+    outOfMemoryStatus: Int32, formats: Set<ImageFormat> = ImageFormat.allowedByDefault
+  ) throws(ImagingFailure) {
     // Large pictures would go to a file in /tmp, where a confined process has none.
     setenv("VIPS_DISC_THRESHOLD", "1000g", 1)
     // It would compile code while it runs, which a confined process may not.
@@ -29,21 +33,20 @@ package enum Imaging {
     vips_cache_set_max_files(0)
     vips_block_untrusted_set(1)
     // What libvips flags as unfit differs by version: no loader, then, but those of our formats.
-    // OpenSlide and JPEG 2000 crash on valid files.
     vips_operation_block_set("VipsForeignLoad", 1)
     for format in ["Jpeg", "Png", "Webp", "Nsgif", "Tiff", "Heif"] {
       vips_operation_block_set("VipsForeignLoad\(format)", 0)
     }
-    for loader in ["VipsForeignLoadOpenslide", "VipsForeignLoadJp2k"] {
-      vips_operation_block_set(loader, 1)
-    }
+    // Stays so whatever a job allows.
+    vips_operation_block_set("VipsForeignLoadOpenslide", 1)
+    OptionalFormats.open(formats)
     WarningLog.install(outOfMemoryStatus: outOfMemoryStatus)
     try proveBlocking()
   }
 
-  /// Not PDF's: it reads before libvips asks whether it may. We call none of them anyhow.
+  /// We call none of them anyhow.
   private static func proveBlocking() throws(ImagingFailure) {
-    for loader in ["svgload_buffer", "jp2kload_buffer", "jxlload_buffer", "radload_buffer"]
+    for loader in OptionalFormats.closedLoaders + ["jxlload_buffer", "radload_buffer"]
     where vips_type_find("VipsOperation", loader) != 0 {
       guard let words = wordsOfTrying(loader) else {
         throw ImagingFailure(.corrupt, "libvips ran \(loader) though it was blocked")

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// How one axis of a picture is resampled: from where on each position of the result takes its
 /// window, and with which weights.
 ///
@@ -15,9 +17,33 @@ struct LanczosAxis {
   /// `taps` for each position of the result, zeros behind its window's end; their sum is `one`.
   let weights: [Int16]
 
+  /// The axes that were made last: every frame of an animation needs the same ones.
+  private static let recent = Mutex<[(Question, LanczosAxis)]>([])
+  private static let recentCount = 8
+
+  private struct Question: Hashable {
+    let source: Int
+    let extent: Double
+    let target: Int
+    let multiple: Int
+  }
+
   /// - Parameters:
   ///   - extent: how many positions the source really has: its last may stand for a part of one.
   ///   - multiple: of which `taps` is to be one.
+  static func axis(
+    from source: Int, extent: Double, to target: Int, tapsMultipleOf multiple: Int
+  ) -> LanczosAxis {
+    let question = Question(source: source, extent: extent, target: target, multiple: multiple)
+    return recent.withLock { recent in
+      if let known = recent.first(where: { $0.0 == question })?.1 { return known }
+      let axis = LanczosAxis(
+        from: source, extent: extent, to: target, tapsMultipleOf: multiple)
+      recent = [(question, axis)] + recent.prefix(recentCount - 1)
+      return axis
+    }
+  }
+
   init(from source: Int, extent: Double, to target: Int, tapsMultipleOf multiple: Int) {
     let factor = extent / Double(target)
     let stretch = max(1, factor)

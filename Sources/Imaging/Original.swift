@@ -36,6 +36,8 @@ struct Original {
   let bytesPerPixel: Int
   /// Images in the file: frames of an animation, pages, pictures of a set.
   let pages: Int
+  /// Where it has been read with its header.
+  private let whole: Picture?
   /// Whether it can only be decoded whole: interlaced or in several scans.
   let needsAllAtOnce: Bool
 
@@ -46,15 +48,14 @@ struct Original {
     self.file = file
     self.format = format
     self.strictness = strictness
-    if let (width, height) = DeclaredExtent.size(of: file, format) {
-      try Self.check(width: width, height: height, limits)
-    }
+    try Self.checkDeclaredSize(of: file, format, limits)
     let header: Picture
     do {
       header = try Self.load(file, format, strictness, options: [:])
     } catch {
       throw ImagingFailure(reading: error, of: file, format)
     }
+    whole = format == .bmp ? header : nil
     storedSize = header.size
     bands = header.bands
     bytesPerPixel = header.bytesPerPixel
@@ -62,6 +63,25 @@ struct Original {
     pages = max(1, header.int(MetadataField.pages) ?? 1)
     needsAllAtOnce = header.has("jpeg-multiscan") || header.has("interlaced")
     try Self.check(width: storedSize.width, height: storedSize.height, limits)
+    try checkInks()
+  }
+
+  /// Before libvips sees the file, where its structure tells.
+  static func checkDeclaredSize(
+    of file: UnsafeRawBufferPointer, _ format: ImageFormat, _ limits: ImagingLimits
+  ) throws(ImagingFailure) {
+    guard let (width, height) = DeclaredExtent.size(of: file, format) else { return }
+    try check(width: width, height: height, limits)
+  }
+
+  /// Four components are four inks as they are or three colours and black, and stored the other way
+  /// round: Adobe's marker tells. Where it tells neither, any picture would be made up.
+  private func checkInks() throws(ImagingFailure) {
+    guard format == .jpeg, bands == 4, let transform = JPEGMarkers.adobeTransform(of: file),
+      transform != 0, transform != 2
+    else { return }
+    throw ImagingFailure(
+      .corrupt, "its Adobe marker names colour transform \(transform), which there is not")
   }
 
   var size: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
@@ -76,7 +96,8 @@ struct Original {
   ///
   /// - Parameter shrink: 1, 2, 4 or 8, by the JPEG decoder; 1 for the other formats.
   func picture(shrink: Int = 1) throws(VipsFailure) -> Picture {
-    try Self.load(
+    if let whole { return whole }
+    return try Self.load(
       file, format, strictness, options: shrink > 1 ? ["shrink": .int(shrink)] : [:])
   }
 
@@ -97,18 +118,13 @@ struct Original {
     _ file: UnsafeRawBufferPointer, _ format: ImageFormat, _ strictness: VipsFailOn,
     options: [String: OperationArgument]
   ) throws(VipsFailure) -> Picture {
+    if format == .bmp { return try BMPFile(file).picture() }
     let common: [String: OperationArgument] = [
       "buffer": .bytes(file), "access": .int(Int(VIPS_ACCESS_SEQUENTIAL.rawValue)),
       "fail-on": .int(Int(strictness.rawValue)),
     ]
-    return try vips(loader(of: format), common.merging(options) { $1 })
-  }
-
-  private static func loader(of format: ImageFormat) -> String {
-    switch format {
-    case .avif, .heic: "heifload_buffer"
-    default: "\(format.rawValue)load_buffer"
-    }
+    return try vips(
+      format.loader, common.merging(options) { $1 }.merging(format.loadOptions) { $1 })
   }
 
   private static func check(
@@ -125,33 +141,20 @@ struct Original {
         "it has \(width)×\(height) = \(width * height) pixels; \(limits.maxPixels) are allowed")
     }
   }
+}
 
-  /// Refuses what would not fit before a pixel is decoded.
-  ///
-  /// - Parameter pixels: how many are held at once besides what the format's decoder holds: each
-  ///   with four bands, and a copy for what is done to them.
-  func checkMemory(holding pixels: Int, limits: ImagingLimits) throws(ImagingFailure) {
-    let needed = decodersMemory + pixels * 8
-    guard needed <= limits.maxMemory else {
-      throw ImagingFailure(
-        .memory,
-        "decoding \(size) pixels needs about \(ByteSizeText.format(needed)); "
-          + "a decoder has \(ByteSizeText.format(limits.maxMemory))")
-    }
+extension ImageFormat {
+  /// Two pixels for each of a PDF's points: enough for a screen.
+  fileprivate var loadOptions: [String: OperationArgument] {
+    self == .pdf ? ["dpi": .double(144)] : [:]
   }
 
-  /// Bytes that the format's decoder holds besides the pixels that it gives.
-  private var decodersMemory: Int {
-    let stored = storedSize.pixels
-    return switch format {
-    // Coefficients of all scans: two bytes each.
-    case .jpeg: needsAllAtOnce ? stored * bands * 2 : 0
-    case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
-    // Whole pictures, as planes and as pixels.
-    case .avif, .heic: stored * (bytesPerPixel + 4)
-    // A canvas or two, and a third where frames are laid over each other.
-    case .webp, .gif: stored * (isAnimation ? 12 : 8)
-    default: stored * bytesPerPixel
+  /// libvips' operation that reads it from memory.
+  var loader: String {
+    switch self {
+    case .avif, .heic: "heifload_buffer"
+    case .jp2: "jp2kload_buffer"
+    default: "\(rawValue)load_buffer"
     }
   }
 }

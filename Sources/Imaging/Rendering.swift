@@ -24,21 +24,25 @@ package struct EncodedVariant: Sendable, Hashable {
 package struct Rendering {
   private let recipes: [Recipe]
   private let limits: ImagingLimits
+  private let admission: Admission
   private let opened: (OpenedPicture) -> Void
   private let seen: (Placeholder) -> Void
   private let finished: (Int, Result<EncodedVariant, ImagingFailure>) -> Void
 
   /// - Parameters:
+  ///   - admit: called before anything is decoded, once at most; returns when there is so much memory.
   ///   - opened: called once or more, with equal values, before `finished`.
   ///   - seen: called after `opened`, once where something could be decoded.
   ///   - finished: called once for each recipe, by its index, in no particular order.
   package init(
-    recipes: [Recipe], limits: ImagingLimits, opened: @escaping (OpenedPicture) -> Void,
+    recipes: [Recipe], limits: ImagingLimits, admit: @escaping (ImagingNeed) -> Void,
+    opened: @escaping (OpenedPicture) -> Void,
     seen: @escaping (Placeholder) -> Void,
     finished: @escaping (Int, Result<EncodedVariant, ImagingFailure>) -> Void
   ) {
     self.recipes = recipes
     self.limits = limits
+    admission = Admission(limits: limits, admit: admit)
     self.opened = opened
     self.seen = seen
     self.finished = finished
@@ -51,10 +55,12 @@ package struct Rendering {
     vips_error_clear()
     _ = WarningLog.take()
     let format = try allowedFormat(of: file)
-    do throws(ImagingFailure) {
-      try run(Original(file, format, limits: limits))
-    } catch  where error.kind == .truncated && format == .jpeg && !file.endsWithEndOfImage {
-      try runWithEndOfImage(file, orThrow: error)
+    switch format {
+    case .jpeg: try runJPEG(file)
+    case .avif, .heic: try runHEIF(file, format)
+    case .webp: try runWebP(file)
+    case .bmp: try runBMP(file)
+    default: try run(Original(file, format, limits: limits))
     }
     return WarningLog.take()
   }
@@ -68,13 +74,75 @@ package struct Rendering {
     case .otherImage(let name):
       throw ImagingFailure(.unsupportedFormat, "\(name) is not supported")
     case .image(let format):
-      guard ImageFormat.decodable.contains(format) else {
-        throw ImagingFailure(.unsupportedFormat, "\(format.rawValue) is not supported")
-      }
       guard limits.formats.contains(format) else {
         throw ImagingFailure(.unsupportedFormat, "limits.formats does not allow \(format.rawValue)")
       }
+      guard Abilities.reads.contains(format), OptionalFormats.isOpen(format) else {
+        throw ImagingFailure(.unsupportedFormat, "this libvips does not read \(format.rawValue)")
+      }
       return format
+    }
+  }
+
+  private func runHEIF(
+    _ file: UnsafeRawBufferPointer, _ format: ImageFormat
+  ) throws(ImagingFailure) {
+    if Sniffed.isSequence(file) {
+      WarningLog.note("a sequence of pictures: only its cover is shown")
+    }
+    guard let ordered = HEIFProperties.ordered(file) else {
+      return try run(Original(file, format, limits: limits))
+    }
+    try ordered.withUnsafeBufferPointer { ordered throws(ImagingFailure) in
+      try run(Original(UnsafeRawBufferPointer(ordered), format, limits: limits))
+    }
+  }
+
+  /// libvips takes the memory of a whole canvas before it tells the size.
+  private func runWebP(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
+    try Original.checkDeclaredSize(of: file, .webp, limits)
+    if let (width, height) = DeclaredExtent.size(of: file, .webp), width > 0, height > 0 {
+      let size = PixelSize(width, height)
+      let count = WebPContainer.frameCount(file)
+      try admit(
+        .webp, size, frames: isWithinLimits(size, frames: count) ? count : 1, bands: 4,
+        bytesPerPixel: 4, needsAllAtOnce: true, fileBytes: file.count)
+    }
+    try run(Original(file, .webp, limits: limits))
+  }
+
+  /// Ours, which has no header apart from its pixels.
+  private func runBMP(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
+    try Original.checkDeclaredSize(of: file, .bmp, limits)
+    if let (width, height) = DeclaredExtent.size(of: file, .bmp), width > 0, height > 0 {
+      try admit(
+        .bmp, PixelSize(width, height), frames: 1, bands: 4, bytesPerPixel: 4,
+        needsAllAtOnce: true, fileBytes: file.count)
+    }
+    try run(Original(file, .bmp, limits: limits))
+  }
+
+  private func admit(
+    _ format: ImageFormat, _ size: PixelSize, frames: Int, bands: Int, bytesPerPixel: Int,
+    needsAllAtOnce: Bool, fileBytes: Int
+  ) throws(ImagingFailure) {
+    let isAnimated = recipes.contains(where: \.keepsAnimation)
+    // What is too large is refused for itself.
+    let possible = recipes.filter {
+      Layout(source: size, recipe: $0).largest.pixels <= limits.maxPixels
+    }
+    try admission.admit(
+      MemoryEstimate(
+        format: format, size: size, bands: bands, bytesPerPixel: bytesPerPixel,
+        needsAllAtOnce: needsAllAtOnce, frames: isAnimated ? frames : 1, fileBytes: fileBytes,
+        recipes: possible))
+  }
+
+  private func runJPEG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
+    do throws(ImagingFailure) {
+      try run(Original(file, .jpeg, limits: limits))
+    } catch  where error.kind == .truncated && !file.endsWithEndOfImage {
+      try runWithEndOfImage(file, orThrow: error)
     }
   }
 
@@ -102,7 +170,12 @@ package struct Rendering {
   // MARK: The picture
 
   private func run(_ original: Original) throws(ImagingFailure) {
-    guard staysAnimated(original) else { return try runStill(original, recipes.indices) }
+    let staysAnimated = staysAnimated(original)
+    try admit(
+      original.format, original.size, frames: staysAnimated ? original.pages : 1,
+      bands: original.bands, bytesPerPixel: original.bytesPerPixel,
+      needsAllAtOnce: original.needsAllAtOnce, fileBytes: original.file.count)
+    guard staysAnimated else { return try runStill(original, recipes.indices) }
     let animated = recipes.indices.filter { recipes[$0].keepsAnimation }
     let animation: Animation
     do throws(ImagingFailure) {
@@ -129,8 +202,6 @@ package struct Rendering {
     let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
     let plan = LevelPlan(sizes: possible.map { layouts[$0].level }, placeholderOf: original.size)
     let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
-    try original.checkMemory(
-      holding: plan.levels.reduce(0) { $0 + $1.size.pixels }, limits: limits)
     tellOpened(original)
     let levels = try decoded(original, plan, shrink: shrink)
     try tellSeen(levels[plan.placeholder], isTransparent: levels.isTransparent)
@@ -165,8 +236,6 @@ package struct Rendering {
   }
 
   private func decodedAnimation(_ original: Original) throws(ImagingFailure) -> Animation {
-    try original.checkMemory(
-      holding: original.storedSize.pixels * original.pages, limits: limits)
     do throws(VipsFailure) {
       return try Animation(of: original)
     } catch {
@@ -176,16 +245,17 @@ package struct Rendering {
 
   private func staysAnimated(_ original: Original) -> Bool {
     guard original.isAnimation, recipes.contains(where: \.keepsAnimation) else { return false }
-    let pixels = original.storedSize.pixels.multipliedReportingOverflow(by: original.pages)
-    if original.pages <= limits.maxFrames, !pixels.overflow,
-      pixels.partialValue <= limits.maxPixels
-    {
-      return true
-    }
+    if isWithinLimits(original.storedSize, frames: original.pages) { return true }
     WarningLog.note(
       "animation reduced to its first frame: \(original.pages) frames of \(original.size) pixels "
         + "are over the limits")
     return false
+  }
+
+  private func isWithinLimits(_ size: PixelSize, frames: Int) -> Bool {
+    let pixels = size.pixels.multipliedReportingOverflow(by: frames)
+    return frames <= limits.maxFrames && !pixels.overflow
+      && pixels.partialValue <= limits.maxPixels
   }
 
   private func tellOpened(_ original: Original) {
@@ -283,11 +353,6 @@ extension Picture {
     return Encoding.hasAlpha(format)
       ? try unpremultiplied() : try flattened(on: recipe.background)
   }
-}
-
-extension ImageFormat {
-  /// What originals may be.
-  package static let decodable: Set<ImageFormat> = [.jpeg, .png, .webp, .gif, .avif, .heic, .tiff]
 }
 
 extension UnsafeRawBufferPointer {

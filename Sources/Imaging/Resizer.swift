@@ -52,9 +52,9 @@ final class Resizer {
       result = .next(next, .allocate(capacity: step.width * bands))
     }
     let extent = extent ?? SIMD2(Double(source.width), Double(source.height))
-    vertical = LanczosAxis(
+    vertical = .axis(
       from: source.height, extent: extent.y, to: step.height, tapsMultipleOf: 2)
-    horizontal = LanczosAxis(
+    horizontal = .axis(
       from: source.width, extent: extent.x, to: step.width, tapsMultipleOf: 4)
     ringStride = source.width * bands + ResampleLoops.blockSlack
     ring = .allocate(capacity: ringStride * vertical.taps)

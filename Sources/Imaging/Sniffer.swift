@@ -87,6 +87,11 @@ package enum Sniffed: Sendable, Equatable {
     return .notAnImage(name: "a video")
   }
 
+  /// Whether a HEIF file says in the first place that its pictures are shown one after the other.
+  static func isSequence(_ file: UnsafeRawBufferPointer) -> Bool {
+    ["avis", "hevc", "hevx", "hevm", "hevs", "msf1"].contains(brand(file.prefix(12), at: 8))
+  }
+
   private static func brand(_ head: Slice<UnsafeRawBufferPointer>, at offset: Int) -> String {
     String(decoding: head.dropFirst(offset).prefix(4), as: UTF8.self)
   }

@@ -23,7 +23,8 @@ extension Imaging {
     let rendering = Rendering(
       recipes: recipes,
       limits: ImagingLimits(
-        maxPixels: 1 << 20, maxFrames: 16, maxMemory: 1 << 30, formats: ImageFormat.decodable),
+        maxPixels: 1 << 20, maxFrames: 16, maxMemory: 1 << 30,
+        formats: Set(ImageFormat.allCases)), admit: { _ in },
       opened: { _ in }, seen: { _ in },
       finished: { _, result in
         if case .failure(let reason) = result { failure = failure ?? reason }
@@ -35,7 +36,11 @@ extension Imaging {
   /// Every format, crop, padding and effort at least once.
   private static var recipes: [Recipe] {
     var recipes: [Recipe] = []
-    for (index, format) in VariantSpec.Format.allCases.enumerated() {
+    let possible = Abilities.encoders.byFormat
+    let formats = VariantSpec.Format.allCases.filter {
+      $0.imageFormat.map { possible[$0] != nil } ?? true
+    }
+    for (index, format) in formats.enumerated() {
       var spec = VariantSpec(name: "warm", width: 12 - index, height: 9)
       spec.format = format
       spec.fit = VariantSpec.Fit.allCases[index % VariantSpec.Fit.allCases.count]
@@ -59,14 +64,17 @@ extension Imaging {
       let av1 = Int(VIPS_FOREIGN_HEIF_COMPRESSION_AV1.rawValue)
       // HEIC's reader is AVIF's with another codec inside, which needs no warming; its writer would
       // leave a pool of threads behind.
-      return [
+      var files = [
         try save(transparent, "pngsave_buffer", ["interlace": .bool(true)]),
         try save(colour, "jpegsave_buffer", ["interlace": .bool(true)]),
         try save(transparent, "webpsave_buffer", [:]),
         try save(transparent, "gifsave_buffer", [:]),
         try save(colour, "tiffsave_buffer", ["compression": .int(tiffDeflate)]),
-        try save(transparent, "heifsave_buffer", ["compression": .int(av1)]),
       ]
+      if Abilities.writesAVIF, Abilities.reads.contains(.avif) {
+        files.append(try save(transparent, "heifsave_buffer", ["compression": .int(av1)]))
+      }
+      return files + (try OptionalFormats.samples())
     } catch {
       throw ImagingFailure(writing: error)
     }

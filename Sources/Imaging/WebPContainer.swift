@@ -42,6 +42,16 @@ enum WebPContainer {
     return false
   }
 
+  /// 1 where it is no animation.
+  static func frameCount(_ file: UnsafeRawBufferPointer) -> Int {
+    var (at, count) = (12, 0)
+    while let name = file.bigEndian(at: at), let length = file.littleEndian(at: at + 4, bytes: 4) {
+      if name == 0x414E_4D46 { count += 1 }  // ANMF
+      at += 8 + length + length % 2
+    }
+    return max(1, count)
+  }
+
   private struct Chunk {
     var name: String
     /// Its name and length included, and the byte that makes it even.

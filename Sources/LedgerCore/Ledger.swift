@@ -157,7 +157,23 @@ package protocol Ledger: Sendable {
   /// The first of a job's items whose URL cannot be used, in the order they were read.
   func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView]
 
+  /// A job's items in the order of their ids, with what is known of each.
+  ///
+  /// - Parameters:
+  ///   - id: the last one of the page before; empty for the first page.
+  ///   - limit: how many at most; an empty page is the end.
+  func knownItems(
+    of job: JobNumber, after id: String, limit: Int
+  ) async throws(LedgerFailure) -> [KnownItem]
+
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus
+
+  /// By which encoders the variants that are wanted are made; unknown before the first run.
+  func encoders() async throws(LedgerFailure) -> EncoderVersions
+
+  /// Keeps by which encoders variants are made from now on. Where they are others than before, every
+  /// item of every job is due: its variants are to be made anew.
+  func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure)
 
   /// The random name that this ledger shares with its object store.
   func storeID() async throws(LedgerFailure) -> String

@@ -6,7 +6,7 @@ import Vocabulary
 /// The reading connection, on a thread of its own: look-ups never wait for a writer.
 actor LedgerReader {
   private let thread = ThreadExecutor(name: "ledger-reader")
-  private let path: String
+  let path: String
   private var connection: Connection?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -86,6 +86,10 @@ extension LedgerReader {
 
   func storeID() throws(LedgerFailure) -> String {
     try live().first("SELECT store_id FROM meta") { $0.text(0) } ?? ""
+  }
+
+  func encoders() throws(LedgerFailure) -> EncoderVersions {
+    EncoderVersions(text: try live().first("SELECT encoders FROM meta") { $0.text(0) } ?? "")
   }
 
   static let pendingLinksQuery: StaticString = """
@@ -181,7 +185,7 @@ extension LedgerReader {
     }
   }
 
-  private func views(
+  func views(
     _ found: [(number: Int64, view: ItemView)?], _ connection: Connection
   ) throws(LedgerFailure) -> [ItemView] {
     var views: [ItemView] = []
@@ -208,7 +212,7 @@ extension Row {
   }
 
   /// Columns number, job's name, id, url, entry, state, due_at and the failure's four.
-  fileprivate func itemView() -> (number: Int64, view: ItemView)? {
+  func itemView() -> (number: Int64, view: ItemView)? {
     guard let id = try? ItemID(text(2)) else { return nil }
     let key = key(4)
     // An unusable item's text has been redacted before it was stored.

@@ -244,8 +244,23 @@ extension LedgerSQLite {
     try await reader.unusableItems(of: job, limit: limit)
   }
 
+  package func knownItems(
+    of job: JobNumber, after id: String, limit: Int
+  ) async throws(LedgerFailure) -> [KnownItem] {
+    try await reader.knownItems(of: job, after: id, limit: limit)
+  }
+
   package func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await reader.status(at: now)
+  }
+
+  package func encoders() async throws(LedgerFailure) -> EncoderVersions {
+    try await reader.encoders()
+  }
+
+  package func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure) {
+    guard try await reader.encoders() != encoders else { return }
+    try await writing().adopt(encoders)
   }
 
   package func storeID() async throws(LedgerFailure) -> String {

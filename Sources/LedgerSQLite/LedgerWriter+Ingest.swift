@@ -37,6 +37,12 @@ extension LedgerWriter {
     for (job, digest) in jobs { try await makeAllDue(job, digest) }
   }
 
+  /// They are kept last, so that a crash before does it again.
+  func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure) {
+    try await makeAllDue()
+    try alone { transaction throws(LedgerFailure) in try transaction.keepEncoders(encoders) }
+  }
+
   /// The digest is kept with the last of them, so that a reading after a crash does it again.
   private func makeAllDue(_ job: JobNumber, _ digest: Digest) async throws(LedgerFailure) {
     let hosts = try live().all(

@@ -9,7 +9,7 @@ enum Schema {
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
   static let migrations: [String] = [
     initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
-    originalWarnings, housekeeping,
+    originalWarnings, housekeeping, encoders,
   ]
 
   static var version: Int { migrations.count }
@@ -336,6 +336,11 @@ enum Schema {
     -- What the original's decoder remarked, a line each; NULL: nothing.
     ALTER TABLE entries ADD COLUMN original_warnings TEXT;
     """
+
+  private static let encoders = """
+    -- By which encoders variants are made: "format=versions" with commas between.
+    ALTER TABLE meta ADD COLUMN encoders TEXT NOT NULL DEFAULT '';
+    """
 }
 
 extension Connection {
@@ -376,7 +381,11 @@ extension Connection {
         try execute(Schema.migrations[version])
         if version == 0 {
           try execute("PRAGMA application_id = \(Schema.applicationID)")
-          try run("INSERT INTO meta VALUES (1, ?, 0, 0, 0)", .text(randomName()))
+          try run(
+            """
+            INSERT INTO meta (only_row, store_id, token, objects, object_bytes)
+            VALUES (1, ?, 0, 0, 0)
+            """, .text(randomName()))
         }
         try execute("PRAGMA user_version = \(version + 1)")
       }

@@ -60,6 +60,10 @@ extension Transaction {
       "UPDATE jobs SET settings_digest = ? WHERE number = ?", .digest(digest), .int(job.value))
   }
 
+  func keepEncoders(_ encoders: EncoderVersions) throws(LedgerFailure) {
+    try connection.run("UPDATE meta SET encoders = ?", .text(encoders.text))
+  }
+
   /// Whether no other reading of the job has begun since.
   func isNewest(_ ticket: IngestTicket) throws(LedgerFailure) -> Bool {
     try connection.first(

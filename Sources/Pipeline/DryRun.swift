@@ -25,9 +25,16 @@ package struct DryRun: Sendable {
   private let manifest: ManifestFile
   private let options: RunOptions
   private let now: Timestamp
+  private let encoders: EncoderVersions
 
-  /// - Parameter ledger: nil where none exists yet.
-  package init(ledger: (any Ledger)?, manifest: ManifestFile, options: RunOptions, now: Timestamp) {
+  /// - Parameters:
+  ///   - ledger: nil where none exists yet.
+  ///   - encoders: those of the decoders that a run would have.
+  package init(
+    ledger: (any Ledger)?, manifest: ManifestFile, options: RunOptions, now: Timestamp,
+    encoders: EncoderVersions
+  ) {
+    self.encoders = encoders
     self.ledger = ledger
     self.manifest = manifest
     self.options = options
@@ -78,7 +85,9 @@ package struct DryRun: Sendable {
           next = try await ledger.entry(EntryKey(target))
         } else if let original = entry.original {
           let made = Set(try await ledger.variants(of: original.digest).map(\.recipe))
-          let wanted = settings.recipes(named: variants).map { RecipeKey($0.recipe) }
+          let wanted = settings.recipes(named: variants, by: encoders).map {
+            RecipeKey($0.recipe)
+          }
           return wanted.allSatisfy(made.contains) ? .fresh : .rebuild
         } else {
           return .fetch

@@ -37,7 +37,8 @@ package struct EntryLookup: Sendable {
         views = [view(chain, of: url, job: nil, settings: defaults, at: now)]
       }
       return EntryStory(
-        url: url, chain: chain, views: views, items: items, variants: variants, now: now)
+        url: url, chain: chain, views: views, items: items, variants: variants,
+        encoders: try await ledger.encoders(), now: now)
     } catch {
       throw RunStop(error)
     }

@@ -87,6 +87,8 @@ package struct EntryStory: Sendable {
   package var views: [View]
   package var items: [ItemView]
   package var variants: [VariantRecord]
+  /// By which the variants were made, those of earlier ones aside.
+  package var encoders: EncoderVersions
   package var now: Timestamp
 
   /// Where the chain ends.

@@ -103,7 +103,7 @@ struct ItemRun {
   private func result(
     of bytes: WalkResult.Bytes, walk: WalkResult
   ) async throws(RunStop) -> Result {
-    let named = claim.items.map { settings.recipes(named: $0.variants) }
+    let named = claim.items.map { settings.recipes(named: $0.variants, by: worker.encoders) }
     var wanted: [RecipeKey: Recipe] = [:]
     for recipe in named.joined() { wanted[RecipeKey(recipe.recipe)] = recipe.recipe }
     let rendered: RenderedOriginal

@@ -4,6 +4,9 @@ import Vocabulary
 
 /// Spells the published names of an item after the job's template.
 struct PublishedNames {
+  /// What stands for a variant's name in an original's.
+  static let original = "original"
+
   let template: String
 
   /// The path below `public/JOB/`. `{shard}` is the first two hexadecimal digits of the id's SHA-256.
@@ -46,8 +49,12 @@ struct PublishedNames {
 extension JobSettings {
   /// The recipes that an item asks for, under the names that its files get.
   ///
-  /// - Parameter names: the item's `variants`; nil is all.
-  package func recipes(named names: [String]?) -> [NamedRecipe] {
-    variants.filter { names?.contains($0.name) ?? true }.flatMap(\.recipes)
+  /// - Parameters:
+  ///   - names: the item's `variants`; nil is all.
+  ///   - encoders: of the decoders that make them, or have made them.
+  package func recipes(named names: [String]?, by encoders: EncoderVersions) -> [NamedRecipe] {
+    variants.filter { names?.contains($0.name) ?? true }.flatMap {
+      $0.recipes(by: encoders)
+    }
   }
 }

@@ -21,13 +21,16 @@ package struct Worker: Sendable {
   package var store: ObjectStore
   package var fetcher: Fetcher
   package var decoders: DecoderPool
+  /// Of `decoders`: they decide which variants are wanted.
+  package var encoders: EncoderVersions
   package var clock: WallClock
   package var sleeper: any Sleeper
 
   package init(
     ledger: any Ledger, store: ObjectStore, fetcher: Fetcher, decoders: DecoderPool,
-    clock: WallClock, sleeper: any Sleeper
+    clock: WallClock, sleeper: any Sleeper, encoders: EncoderVersions = .unknown
   ) {
+    self.encoders = encoders
     self.ledger = ledger
     self.store = store
     self.fetcher = fetcher

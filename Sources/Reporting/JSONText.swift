@@ -12,6 +12,8 @@ package indirect enum JSONText: Sendable {
   /// In ten-thousandths.
   case decimal(Int64)
   case bool(Bool)
+  /// JSON already, on one line.
+  case verbatim(String)
   case null
 
   package static func number(_ value: Int) -> JSONText { .number(Int64(value)) }
@@ -58,6 +60,7 @@ package indirect enum JSONText: Sendable {
     case .decimal(let value):
       let digits = String(value % 10_000)
       out += "\(value / 10_000)." + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    case .verbatim(let text): out += text
     case .bool(let value): out += value ? "true" : "false"
     case .null: out += "null"
     }

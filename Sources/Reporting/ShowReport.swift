@@ -105,7 +105,8 @@ package struct ShowReport: Sendable {
   /// The name that a job gives to a recipe; nil where no job asks for it any more.
   func name(of recipe: RecipeKey) -> String? {
     for view in story.views {
-      for named in view.settings.recipes(named: nil) where RecipeKey(named.recipe) == recipe {
+      for named in view.settings.recipes(named: nil, by: story.encoders)
+      where RecipeKey(named.recipe) == recipe {
         return named.name
       }
     }

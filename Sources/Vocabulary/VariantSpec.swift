@@ -105,10 +105,11 @@ package struct VariantSpec: Sendable, Hashable {
   }
 
   /// One recipe for each device pixel ratio, with the name that its files get.
-  package var recipes: [NamedRecipe] {
+  package func recipes(by encoders: EncoderVersions) -> [NamedRecipe] {
     dpr.map { ratio in
       NamedRecipe(
-        name: ratio == 1 ? name : "\(name)@\(ratio)x", recipe: Recipe(of: self, ratio: ratio))
+        name: ratio == 1 ? name : "\(name)@\(ratio)x",
+        recipe: Recipe(of: self, ratio: ratio, by: encoders))
     }
   }
 }
@@ -129,7 +130,7 @@ package struct NamedRecipe: Sendable, Hashable {
 /// Two variants of any names and jobs with equal recipes are one.
 package struct Recipe: Sendable, Hashable {
   /// Raised whenever our own processing would make other bytes of the same original and settings.
-  package static let processingVersion = 2
+  package static let processingVersion = 3
 
   /// Pixels, the device pixel ratio applied.
   package var width: Int?
@@ -144,8 +145,10 @@ package struct Recipe: Sendable, Hashable {
   package var metadata: VariantSpec.Metadata
   package var animation: VariantSpec.Animation
   package var maxBytes: Int?
+  /// `EncoderVersions.versions(for:)`.
+  package var encoder: String
 
-  package init(of spec: VariantSpec, ratio: Int) {
+  package init(of spec: VariantSpec, ratio: Int, by encoders: EncoderVersions = .unknown) {
     width = spec.width.map { $0 * ratio }
     height = spec.height.map { $0 * ratio }
     fit = spec.fit
@@ -158,6 +161,7 @@ package struct Recipe: Sendable, Hashable {
     metadata = spec.metadata
     animation = spec.animation
     maxBytes = spec.maxBytes
+    encoder = encoders.versions(for: spec.format)
   }
 
   /// What the recipe's key is the digest of: each setting by name, in a fixed order, with our
@@ -169,7 +173,7 @@ package struct Recipe: Sendable, Hashable {
       "position=\(position.rawValue)", "enlarge=\(enlarge ? 1 : 0)", "format=\(format.rawValue)",
       "quality=\(text(quality))", "effort=\(effort.rawValue)", "background=\(background)",
       "metadata=\(metadata.rawValue)", "animation=\(animation.rawValue)",
-      "maxBytes=\(text(maxBytes))",
+      "maxBytes=\(text(maxBytes))", "encoder=\(encoder)",
     ].joined(separator: ";")
   }
 
@@ -199,7 +203,7 @@ package struct Recipe: Sendable, Hashable {
       let metadata = name("metadata", VariantSpec.Metadata.self),
       let animation = name("animation", VariantSpec.Animation.self),
       let background = values["background"].flatMap({ VariantSpec.Color($0) }),
-      let enlarge = values["enlarge"]
+      let enlarge = values["enlarge"], let encoder = values["encoder"]
     else { return nil }
     self.width = width
     self.height = height
@@ -213,5 +217,6 @@ package struct Recipe: Sendable, Hashable {
     self.animation = animation
     self.background = background
     self.enlarge = enlarge == "1"
+    self.encoder = String(encoder)
   }
 }

@@ -6,15 +6,14 @@ enum ProcessLimits {
   /// Seconds of CPU in its life; the pool replaces a decoder long before, and kills one that takes too
   /// long over an image.
   private static let processorSeconds: UInt = 3600
-  /// No variant is larger, in bytes.
-  private static let fileBytes: UInt = 256 << 20
   /// Those of one conversation, and some to spare.
-  private static let descriptors: UInt = 160
+  private static let descriptors: UInt = 32
 
   static func set() throws(ConfinementFailure) {
     try set(RLIMIT_CORE, 0, "RLIMIT_CORE")
     try set(RLIMIT_CPU, processorSeconds, "RLIMIT_CPU")
-    try set(RLIMIT_FSIZE, fileBytes, "RLIMIT_FSIZE")
+    // None, until the worker raises it for an image.
+    try setSoft(RLIMIT_FSIZE, 0, "RLIMIT_FSIZE")
     try set(RLIMIT_NOFILE, descriptors, "RLIMIT_NOFILE")
     // Swift's runtime may have put its crash reporter there, which opens files and starts programs.
     for crash in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] {
@@ -27,13 +26,17 @@ enum ProcessLimits {
   }
 
   /// The address space may grow by so many bytes from here: libraries, which are shared, do not count.
-  static func setMemory(beyondPresent bytes: Int) throws(ConfinementFailure) {
+  /// Only the worker can raise that again, since a confined process may not.
+  ///
+  /// - Returns: what it is now, in bytes.
+  static func setMemory(beyondPresent bytes: Int) throws(ConfinementFailure) -> Int {
     guard let present = addressSpace() else {
       throw ConfinementFailure("/proc/self/statm cannot be read")
     }
-    try set(RLIMIT_AS, UInt(present) + UInt(bytes), "RLIMIT_AS")
+    try setSoft(RLIMIT_AS, UInt(present) + UInt(bytes), "RLIMIT_AS")
     // Last: it takes /proc/self away.
     try control(PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE")
+    return present
   }
 
   /// In bytes.
@@ -43,6 +46,20 @@ enum ProcessLimits {
     var line = [CChar](repeating: 0, count: 128)
     guard fgets(&line, Int32(line.count), file) != nil else { return nil }
     return Int(strtol(line, nil, 10)) * Int(getpagesize())
+  }
+
+  private static func setSoft(
+    _ resource: __rlimit_resource, _ value: UInt, _ name: String
+  ) throws(ConfinementFailure) {
+    var limit = rlimit()
+    let number = __rlimit_resource_t(resource.rawValue)
+    guard getrlimit(number, &limit) == 0 else {
+      throw ConfinementFailure("\(name): \(String(cString: strerror(errno)))")
+    }
+    limit.rlim_cur = min(value, limit.rlim_max)
+    guard setrlimit(number, &limit) == 0 else {
+      throw ConfinementFailure("\(name): \(String(cString: strerror(errno)))")
+    }
   }
 
   private static func set(

@@ -8,6 +8,14 @@ enum ProcessUse {
     tw_allocated_bytes()
   }
 
+  /// What malloc keeps free beyond this is given back after each image, in bytes: the next decoder's
+  /// image may need it.
+  private static let keptBytes = 8 << 20
+
+  static func returnFreeMemory() {
+    if tw_free_bytes() > keptBytes { tw_trim() }
+  }
+
   static var processorMilliseconds: Int {
     var use = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &use)

@@ -6,10 +6,12 @@ import Vocabulary
 /// Answers one conversation after the other until the worker is gone.
 struct Service {
   let socket: PacketSocket
+  /// In bytes, before the first image.
+  let addressSpace: Int
 
   func run() -> Never {
     do {
-      try send(.ready(processing: Recipe.processingVersion))
+      try send(.ready(addressSpace: addressSpace))
       while true { try converse() }
     } catch let broken as PacketSocket.Broken where broken.errorNumber == 0 {
       exit(0)
@@ -29,34 +31,29 @@ struct Service {
       throw MalformedPacket()
     }
     defer { close(descriptor) }
-    var outputs: [Output] = []
-    defer { for output in outputs { close(output.descriptor) } }
-    for _ in 0..<order.outputs { outputs.append(try receiveOutput(of: order)) }
-    try answer(order, original: descriptor, outputs)
+    var recipes: [Recipe] = []
+    for _ in 0..<order.outputs { recipes.append(try receiveRecipe(of: order)) }
+    try answer(order, original: descriptor, recipes)
+    ProcessUse.returnFreeMemory()
   }
 
-  private struct Output {
-    let descriptor: Int32
-    let recipe: Recipe
-  }
-
-  private func receiveOutput(of image: ImageOrder) throws -> Output {
-    let (packet, descriptor) = try socket.receive()
-    guard let descriptor, case .output(let order) = try WorkerMessage(packet: packet),
+  private func receiveRecipe(of image: ImageOrder) throws -> Recipe {
+    let (packet, _) = try socket.receive()
+    guard case .output(let order) = try WorkerMessage(packet: packet),
       order.number == image.number, let recipe = Recipe(canonicalText: order.recipe)
     else { throw MalformedPacket() }
-    return Output(descriptor: descriptor, recipe: recipe)
+    return recipe
   }
 
-  private func answer(_ order: ImageOrder, original: Int32, _ outputs: [Output]) throws {
-    let conversation = Conversation(
-      socket: socket, number: order.number, outputs: outputs.map(\.descriptor))
+  private func answer(_ order: ImageOrder, original: Int32, _ recipes: [Recipe]) throws {
+    let conversation = Conversation(socket: socket, number: order.number)
     let rendering = Rendering(
-      recipes: outputs.map(\.recipe),
+      recipes: recipes,
       limits: ImagingLimits(
         maxPixels: order.maxPixels, maxFrames: order.maxFrames, maxMemory: order.maxMemory,
         formats: order.formats),
-      opened: conversation.opened, seen: conversation.seen, finished: conversation.finished)
+      admit: conversation.admit, opened: conversation.opened, seen: conversation.seen,
+      finished: conversation.finished)
     let warnings: [String]
     do throws(ImagingFailure) {
       warnings = try MappedFile(descriptor: original).withBytes { bytes throws(ImagingFailure) in
@@ -76,7 +73,17 @@ struct Service {
 private struct Conversation {
   let socket: PacketSocket
   let number: UInt32
-  let outputs: [Int32]
+
+  func admit(_ need: ImagingNeed) {
+    send(.needs(number: number, MemoryNeed(decoding: need.decoding, output: need.output)))
+    wait(for: .granted(number: number))
+  }
+
+  /// Nothing else is said meanwhile: a worker that says another thing, or is gone, needs no answer.
+  private func wait(for answer: WorkerMessage) {
+    guard let (packet, _) = try? socket.receive(), (try? WorkerMessage(packet: packet)) == answer
+    else { exit(1) }
+  }
 
   func opened(_ picture: OpenedPicture) {
     send(
@@ -93,7 +100,7 @@ private struct Conversation {
     case .failure(let failure):
       send(.missed(number: number, index: index, Fault(failure)))
     case .success(let variant):
-      if let reason = write(variant.bytes, to: outputs[index]) {
+      if let reason = write(variant.bytes, to: Wire.outputDescriptor) {
         send(.missed(number: number, index: index, Fault(.unwritable, reason)))
       } else {
         send(
@@ -101,6 +108,7 @@ private struct Conversation {
             MadeOutput(
               number: number, index: index, format: variant.format, width: variant.size.width,
               height: variant.size.height, isCapped: variant.isCapped, bytes: variant.bytes.count)))
+        wait(for: .taken(number: number))
       }
     }
   }
@@ -109,6 +117,7 @@ private struct Conversation {
 
   /// - Returns: why it failed, in the system's words; nil when all is written.
   private func write(_ bytes: [UInt8], to descriptor: Int32) -> String? {
+    guard lseek(descriptor, 0, SEEK_SET) == 0 else { return String(cString: strerror(errno)) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -1,6 +1,7 @@
 // thumbdecoder: decodes strangers' images and makes their variants, with nothing but descriptors.
 //
-//   limits ─► libvips started and warm ─► confined, and proven to be ─► "ready" ─► one image at a time
+//   limits ─► libvips started ─► "hello" ─► warm ─► confined, and proven to be ─► "ready"
+//          ─► one image at a time
 //
 // It is started by DecoderPool with one end of a socket pair and ends when that closes, when its
 // parent dies, or when it is killed. It opens no file and no connection of its own.
@@ -8,6 +9,7 @@
 import DecoderWire
 import Glibc
 import Imaging
+import Vocabulary
 
 let arguments = CommandLine.arguments
 let worker = PacketSocket(descriptor: Wire.decoderDescriptor)
@@ -24,15 +26,26 @@ func giveUp(_ reason: String) -> Never {
   exit(1)
 }
 
+/// What jobs allow, by the formats' names with commas between.
+let formats = Set(
+  (argument(after: "--formats") ?? "").split(separator: ",").compactMap {
+    ImageFormat(rawValue: String($0))
+  })
 guard let memory = argument(after: "--memory").flatMap({ Int($0) }), memory > 0 else {
   StandardError.say("thumbworker starts it; by hand it does nothing")
   exit(2)
 }
+let addressSpace: Int
 do {
   try ProcessLimits.set()
-  try Imaging.start(outOfMemoryStatus: Wire.exitOutOfMemory)
+  try Imaging.start(outOfMemoryStatus: Wire.exitOutOfMemory, formats: formats)
+  let greeting = DecoderGreeting(
+    processing: Recipe.processingVersion, libvips: Abilities.libvips, reads: Abilities.reads,
+    encoders: Abilities.encoders)
+  // Where nobody listens there is a self-test, or the next message fails as well.
+  try? worker.send(DecoderMessage.hello(greeting).packet)
   try Imaging.warmUp()
-  try ProcessLimits.setMemory(beyondPresent: memory)
+  addressSpace = try ProcessLimits.setMemory(beyondPresent: memory)
   try Confinement.enter()
 } catch let failure as ImagingFailure {
   giveUp("libvips does not work: \(failure.message)")
@@ -42,5 +55,5 @@ do {
 if let name = argument(after: "--selftest") {
   SelfTest.run(name)
 } else {
-  Service(socket: worker).run()
+  Service(socket: worker, addressSpace: addressSpace).run()
 }

@@ -62,8 +62,11 @@ struct `The corpus` {
 
   @Test(arguments: ["photos", "odd"])
   func `does what its index says`(_ folder: String) async throws {
-    // A sequence whose first picture this libvips shows after all.
-    let better = ["odd/avif-animated.avif"]
+    // A sequence, whose cover is shown; and two whose turn stands in front of their size.
+    let better = [
+      "odd/avif-animated.avif", "odd/avif-kimono-rotate90.avif",
+      "odd/avif-kimono-mirror-vertical-rotate270-crop.avif",
+    ]
     try await run(ImageCorpus.shared!.files(in: folder)) { file, end in
       switch end {
       case .made(let rendered):
@@ -85,7 +88,11 @@ struct `The corpus` {
   private func checkVariants(of file: ImageCorpus.File, _ rendered: Rendered) {
     let rendering = rendered.rendering
     let size = PixelSize(rendering.width, rendering.height)
-    if let width = file.width, let height = file.height, !file.kind.contains("orientation") {
+    // Its size in the index is the one before it is cropped.
+    let isCropped = file.name.hasSuffix("crop.avif")
+    if let width = file.width, let height = file.height, !file.kind.contains("orientation"),
+      !isCropped
+    {
       let stored = PixelSize(width, height)
       #expect(size == stored || size == stored.transposed, "\(file): \(size)")
     }
@@ -113,6 +120,7 @@ struct `The corpus` {
       switch end {
       case .made:
         #expect(file.expected != "unsafe", "\(file)")
+        #expect(file.name != "hostile/jpeg-suite-adobe199-cmyk.jpg")
       case .failed(let failure):
         #expect(failure.disposition == .giveUp, "\(file): \(failure.message)")
         #expect(failure.code != "decoder-crashed", "\(file): \(failure.message)")

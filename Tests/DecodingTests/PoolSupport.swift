@@ -1,5 +1,6 @@
 import DecoderPool
 import Glibc
+import Synchronization
 import TestSupport
 import Vocabulary
 
@@ -43,4 +44,36 @@ func recipe(
   spec.format = format
   change(&spec)
   return Recipe(of: spec, ratio: 1)
+}
+
+/// The decoder under a name of its own, so that its processes can be told from others.
+final class NamedDecoder: Sendable {
+  private static let count = Atomic(0)
+  private let name = "tw-\(getpid())-\(count.add(1, ordering: .relaxed).newValue)"
+
+  var path: String { "/tmp/\(name)" }
+
+  init() { symlink(decoderExecutable, path) }
+
+  deinit { unlink(path) }
+
+  /// Those that run now, or wait to be reaped.
+  var processes: Set<pid_t> {
+    guard let all = opendir("/proc") else { return [] }
+    defer { closedir(all) }
+    var found: Set<pid_t> = []
+    while let entry = readdir(all) {
+      let number = withUnsafeBytes(of: entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard let process = pid_t(number) else { continue }
+      let stat = String(decoding: readFile("/proc/\(number)/stat") ?? [], as: UTF8.self)
+      if stat.contains("(\(name.prefix(15)))") { found.insert(process) }
+    }
+    return found
+  }
+
+  static func isZombie(_ process: pid_t) -> Bool {
+    String(decoding: readFile("/proc/\(process)/stat") ?? [], as: UTF8.self).contains(") Z ")
+  }
 }

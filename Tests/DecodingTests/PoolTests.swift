@@ -1,4 +1,5 @@
 import CVips
+import DecoderWire
 import Glibc
 import Synchronization
 import TestSupport
@@ -24,38 +25,6 @@ private final class FakeDecoder: Sendable {
   }
 
   deinit { unlink(path) }
-}
-
-/// The decoder under a name of its own, so that its processes can be told from others.
-private final class NamedDecoder: Sendable {
-  private static let count = Atomic(0)
-  private let name = "tw-\(getpid())-\(count.add(1, ordering: .relaxed).newValue)"
-
-  var path: String { "/tmp/\(name)" }
-
-  init() { symlink(decoderExecutable, path) }
-
-  deinit { unlink(path) }
-
-  /// Those that run now, or wait to be reaped.
-  var processes: Set<pid_t> {
-    guard let all = opendir("/proc") else { return [] }
-    defer { closedir(all) }
-    var found: Set<pid_t> = []
-    while let entry = readdir(all) {
-      let number = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      guard let process = pid_t(number) else { continue }
-      let stat = String(decoding: readFile("/proc/\(number)/stat") ?? [], as: UTF8.self)
-      if stat.contains("(\(name.prefix(15)))") { found.insert(process) }
-    }
-    return found
-  }
-
-  static func isZombie(_ process: pid_t) -> Bool {
-    String(decoding: readFile("/proc/\(process)/stat") ?? [], as: UTF8.self).contains(") Z ")
-  }
 }
 
 private func failure(
@@ -147,7 +116,7 @@ private let slow = (
     #expect(failed?.code == "decoder-memory")
     #expect(await failure(pool, good, [recipe(20)]) == nil)
     // 108 MB of pixels, of which never more than some rows are held.
-    #expect(await failure(pool, large, [recipe(1500), recipe(1400)]) == nil)
+    #expect(await failure(pool, large, [recipe(1000), recipe(900)]) == nil)
     await pool.stop()
   }
 
@@ -166,28 +135,72 @@ private let slow = (
 
   @Test func `lets no decoder wait for ever for its start`() throws {
     let fake = FakeDecoder("exec sleep 60")
-    var launch = DecoderLaunch(executable: fake.path, memory: 1 << 30)
+    var launch = DecoderLaunch(executable: fake.path)
     launch.readyWithin = .milliseconds(50)
     #expect(throws: DecodeFailure.self) { try DecoderProcess(launch) }
   }
 
   @Test func `believes nothing that is malformed`() throws {
     let fake = FakeDecoder("printf 'hello' >&3; exec sleep 60")
-    let launch = DecoderLaunch(executable: fake.path, memory: 1 << 30)
+    let launch = DecoderLaunch(executable: fake.path)
     #expect(throws: DecodeFailure.self) { try DecoderProcess(launch) }
   }
 
-  @Test(arguments: [
-    // Kind and version of the wire, then "ready" with the version of the processing.
-    (#"\001\001"#, "otherwise than this program"),
-    (#"\002\001\143\000\000\000\000\000\000\000"#, "processes by version 99"),
-  ])
-  func `takes no decoder of another build`(_ ready: String, _ reason: String) throws {
-    let fake = FakeDecoder("printf '\(ready)' >&3; exec sleep 60")
-    let launch = DecoderLaunch(executable: fake.path, memory: 1 << 30)
-    let failure = #expect(throws: DecodeFailure.self) { try DecoderProcess(launch) }
-    #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
-    #expect(failure?.disposition == .stopRun)
+  private func hello(processing: Int = Recipe.processingVersion) -> DecoderMessage {
+    .hello(
+      DecoderGreeting(
+        processing: processing, libvips: "8.0.0", reads: [.jpeg], encoders: .unknown))
+  }
+
+  /// For a shell's printf.
+  private func escaped(_ bytes: [UInt8]) -> String {
+    bytes.map { byte in
+      let octal = String(byte, radix: 8)
+      return "\\" + String(repeating: "0", count: 3 - octal.count) + octal
+    }.joined()
+  }
+
+  @Test func `takes no decoder of another build`() throws {
+    var strange = hello().packet
+    strange[0] -= 1
+    for (bytes, reason) in [
+      (strange, "otherwise than this program"),
+      (hello(processing: 99).packet, "processes by version 99"),
+      (DecoderMessage.ready(addressSpace: 1).packet, "out of turn"),
+    ] {
+      let fake = FakeDecoder("printf '\(escaped(bytes))' >&3; exec sleep 60")
+      let launch = DecoderLaunch(executable: fake.path)
+      let failure = #expect(throws: DecodeFailure.self) { try DecoderProcess(launch) }
+      #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
+      #expect(failure?.disposition == .stopRun)
+    }
+  }
+
+  @Test func `tells what its decoders are, before they are ready`() async throws {
+    let fake = FakeDecoder("printf '\(escaped(hello().packet))' >&3; exec sleep 60")
+    let pool = try DecoderPool(executable: fake.path, decoders: 1, memory: 1 << 30)
+    #expect(try await pool.greeting().libvips == "8.0.0")
+    await pool.stop()
+    let real = try DecoderPool(executable: decoderExecutable, decoders: 1, memory: 1 << 30)
+    let greeting = try await real.greeting()
+    #expect(greeting.reads.isSuperset(of: [.jpeg, .png, .webp, .gif, .tiff, .bmp]))
+    for format in [ImageFormat.jpeg, .png, .webp, .gif] {
+      let versions = try #require(greeting.encoders.byFormat[format])
+      #expect(versions.hasPrefix("vips-\(greeting.libvips)"), "\(versions)")
+    }
+    #expect(greeting.encoders.byFormat[.webp]!.contains("+webp-"))
+    #expect(greeting.encoders.byFormat[.jpeg]!.contains("+jpeg-"))
+    await real.stop()
+  }
+
+  @Test func `has decoders of one kind only`() throws {
+    guard case .hello(var greeting) = hello() else { return }
+    let kin = DecoderKin()
+    try kin.admit(greeting)
+    try kin.admit(greeting)
+    greeting.encoders = EncoderVersions([.webp: "vips-8.0.0+webp-8"])
+    let failure = #expect(throws: DecodeFailure.self) { try kin.admit(greeting) }
+    #expect(failure?.code == "decoder-unavailable")
   }
 
   @Test func `gives decoders nothing to inherit`() async throws {
@@ -197,15 +210,15 @@ private let slow = (
     defer { close(copy) }
     let pool = try DecoderPool(executable: fake.path, decoders: 1, memory: 1 << 30)
     let failed = try #require(await failure(pool, good, [recipe(20)]))
-    // 0 to 3, and the one that lists them.
-    #expect(failed.message.contains("it said: 0 1 2 3 4 "), "\(failed.message)")
+    // 0 to 4, and the one that lists them.
+    #expect(failed.message.contains("it said: 0 1 2 3 4 5 "), "\(failed.message)")
     #expect(!failed.message.contains("HOME="))
     #expect(failed.message.contains("MALLOC_ARENA_MAX=1"))
     await pool.stop()
   }
 
   @Test func `ends decoders when their thread or their worker ends`() throws {
-    let launch = DecoderLaunch(executable: decoderExecutable, memory: 1 << 30)
+    let launch = DecoderLaunch(executable: decoderExecutable)
     let orphan = try launch.start()
     close(orphan.socket)
     var status: Int32 = 0

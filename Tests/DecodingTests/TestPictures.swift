@@ -68,6 +68,9 @@ struct DecodedPicture {
   let orientation: Int
   private let pixels: [UInt8]
 
+  /// Rows from the top, without gaps.
+  var allPixels: [UInt8] { pixels }
+
   init(_ file: [UInt8], allFrames: Bool = false) {
     self = TestPictures.locked {
       file.withUnsafeBytes { bytes in

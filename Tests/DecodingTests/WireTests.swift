@@ -11,11 +11,17 @@ import Vocabulary
       ImageOrder(
         number: 7, outputs: 3, maxPixels: 100_000_000, maxFrames: 512, maxMemory: 1 << 30,
         formats: ImageFormat.allowedByDefault)),
-    .output(OutputOrder(number: 7, recipe: "p1;w=200;h=-")),
+    .output(OutputOrder(number: 7, recipe: "p1;w=200;h=-")), .granted(number: 7),
+    .taken(number: 8),
   ]
 
   static let fromDecoder: [DecoderMessage] = [
-    .ready(processing: 7), .unfit(reason: "no filter"),
+    .hello(
+      DecoderGreeting(
+        processing: 7, libvips: "8.14.1", reads: [.jpeg, .bmp],
+        encoders: EncoderVersions([.jpeg: "vips-8.14.1+jpeg-62.3.0", .gif: "vips-8.14.1"]))),
+    .needs(number: 3, MemoryNeed(decoding: 1 << 30, output: 5)),
+    .ready(addressSpace: 7), .unfit(reason: "no filter"),
     .opened(OpenedImage(number: 1, format: .heic, width: 4032, height: 3024, frames: 1)),
     .seen(number: 2, Placeholder(color: .white, thumbHash: [1, 2, 3, 4, 5])),
     .made(
@@ -88,6 +94,7 @@ import Vocabulary
   @Test func `is not how a variant reaches its file: what is written later does not`() throws {
     let room = try OutputRoom()
     let file = MemoryFile()
+    #expect(room.descriptor > Wire.outputDescriptor)
     let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     #expect(write(room.descriptor, bytes, bytes.count) == bytes.count)
     #expect(room.count == bytes.count)
@@ -97,6 +104,8 @@ import Vocabulary
     #expect(throws: OutputRoom.Failure(errorNumber: EPIPE)) {
       try room.copy(bytes.count + 1, to: file.descriptor)
     }
+    room.empty()
+    #expect(room.count == 0)
     withExtendedLifetime(file) {}
     #expect(fcntl(room.descriptor, F_GETFD) & FD_CLOEXEC != 0)
   }

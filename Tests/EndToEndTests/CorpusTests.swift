@@ -6,8 +6,10 @@ import Testing
 private struct CorpusEnd {
   /// Those that a general rule gets wrong.
   private static let exceptions = [
-    // A sequence whose first picture this libvips shows after all.
+    // A sequence, whose cover is shown; and two whose turn stands in front of their size.
     "odd/avif-animated.avif": "fetched",
+    "odd/avif-kimono-rotate90.avif": "fetched",
+    "odd/avif-kimono-mirror-vertical-rotate270-crop.avif": "fetched",
     "odd/jpeg-corrupt-header.jpg": "truncated",  // its last segment runs over the file's end
     "odd/jpeg-lossless-sof3.jpg": "unsupported-format",
     "odd/raw-canon.cr2": "unsupported-format",
@@ -126,7 +128,10 @@ struct `The corpus through the built program` {
 
   /// Its size is exact, the picture upright: a stored 600×450 may be an upright 450×600.
   private func check(_ header: ImageHeader, of file: ImageCorpus.File, as variant: String) {
-    guard let width = file.width, let height = file.height else { return }
+    // One is cropped, which its size in the index does not say.
+    guard let width = file.width, let height = file.height, !file.name.hasSuffix("crop.avif") else {
+      return
+    }
     let sizes = [(width, height), (height, width)].map { width, height in
       variant == "thumb" ? covered(width, height, 96) : inside(width, height, 320)
     }

@@ -151,6 +151,20 @@ private struct Sources {
     }
   }
 
+  @Test func `lists the fields that export and doctor print`() async throws {
+    let lab = try await Lab()
+    defer { lab.origin.stop() }
+    let folder = lab.scenario.folder.path
+    let exported = try await ProgramRun.thumbworker(
+      "export", lab.scenario.name, "--root", lab.scenario.root, in: folder
+    ).jsonLines
+    try compare(fields(of: exported, maps: ["meta"]), with: "export")
+    let doctor = try await ProgramRun.thumbworker(
+      "doctor", "--json", "--root", lab.scenario.root, in: folder
+    ).json
+    try compare(fields(of: [doctor], maps: ["encoders"]), with: "doctor --json")
+  }
+
   /// A job with an item of each kind, run once.
   private struct Lab {
     let scenario = Scenario()

@@ -138,8 +138,17 @@ private struct Housed: Ledger {
   func unusableItems(of job: JobNumber, limit: Int) async throws(LedgerFailure) -> [ItemView] {
     try await ledger.unusableItems(of: job, limit: limit)
   }
+  func knownItems(
+    of job: JobNumber, after id: String, limit: Int
+  ) async throws(LedgerFailure) -> [KnownItem] {
+    try await ledger.knownItems(of: job, after: id, limit: limit)
+  }
   func status(at now: Timestamp) async throws(LedgerFailure) -> LedgerStatus {
     try await ledger.status(at: now)
+  }
+  func encoders() async throws(LedgerFailure) -> EncoderVersions { try await ledger.encoders() }
+  func adopt(_ encoders: EncoderVersions) async throws(LedgerFailure) {
+    try await ledger.adopt(encoders)
   }
   func storeID() async throws(LedgerFailure) -> String { try await ledger.storeID() }
   func close() async { await ledger.close() }

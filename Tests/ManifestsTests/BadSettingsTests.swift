@@ -243,13 +243,14 @@ struct BadRow: CustomTestStringConvertible, Sendable {
         + "\"1MiB\"}", "limits.maxPixels: must be from 1 to 10000000000, not 0",
       "limits.maxFrames: must be from 1 to 100000, not 0",
       "limits.decodeTimeout: must be from 100ms to 1h, not \"2h\"",
-      "limits.memory: must be from 64 MiB to 1 TiB, not \"1MiB\""),
+      "limits.memory: must be from 128 MiB to 1 TiB, not \"1MiB\""),
     row(
-      "\"limits\": {\"formats\": [\"jpg\", \"svg\", \"png\", \"png\"]}",
-      "limits.formats[0]: \"jpg\" is not jpeg, png, webp, gif, avif, heic or tiff, did you mean "
-        + "\"jpeg\"?",
-      "limits.formats[1]: \"svg\" is not supported yet",
-      "limits.formats[3]: \"png\" is given twice"),
+      "\"limits\": {\"formats\": [\"jpg\", \"svg\", \"png\", \"png\", \"bpm\"]}",
+      "limits.formats[0]: \"jpg\" is not jpeg, png, webp, gif, avif, heic, tiff, svg, jp2, bmp or "
+        + "pdf, did you mean \"jpeg\"?",
+      "limits.formats[3]: \"png\" is given twice",
+      "limits.formats[4]: \"bpm\" is not jpeg, png, webp, gif, avif, heic, tiff, svg, jp2, bmp or "
+        + "pdf, did you mean \"bmp\"?"),
     row("\"limits\": {\"formats\": []}", "limits.formats: is empty: no picture could be read"),
   ])
   func `is said of cache, hosts and limits`(row: BadRow) {

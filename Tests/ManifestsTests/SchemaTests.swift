@@ -66,7 +66,7 @@ import Vocabulary
     ),
     (
       ["$defs", "limits", "properties", "formats", "items"],
-      ImageFormat.allCases.filter { !Unsupported.formats.contains($0) }.map(\.rawValue)
+      ImageFormat.allCases.map(\.rawValue)
     ),
   ])
   func `names the values that the reader knows`(place: [String], values: [String]) {

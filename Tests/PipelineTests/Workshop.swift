@@ -75,10 +75,13 @@ final class Workshop: Sendable {
 
   /// One run of a job with one item, `a`.
   ///
-  /// - Parameter cache: the manifest's `cache`, as JSON text.
+  /// - Parameters:
+  ///   - cache: the manifest's `cache`, as JSON text.
+  ///   - encoders: what its decoders are held to have.
   /// - Returns: the outcome that the item had.
   func run(
     _ url: String, cache: String = "{}", job: String = "job",
+    encoders: EncoderVersions = .unknown,
     adjust: (inout RunOptions) -> Void = { _ in }
   ) async throws -> Outcome? {
     let summary = try await run(["a": url], cache: cache, job: job, adjust: adjust)
@@ -101,6 +104,9 @@ final class Workshop: Sendable {
       """)
     var options = RunOptions()
     adjust(&options)
+    var worker = worker
+    worker.encoders = encoders
+    try await worker.ledger.adopt(encoders)
     let summary = await JobRun(
       worker: worker, source: .manifest(try ManifestFile.open(path: file.path, environment: [:])),
       options: options, board: board

@@ -125,11 +125,29 @@ import Vocabulary
     spec.quality = 70
     spec.background = .init(red: 1, green: 2, blue: 250)
     spec.dpr = [1, 2]
-    for named in spec.recipes {
+    let encoders = EncoderVersions([.webp: "vips-8.14.1+webp-7.1.5", .png: "vips-8.14.1"])
+    for named in spec.recipes(by: encoders) {
       #expect(Recipe(canonicalText: named.recipe.canonicalText) == named.recipe)
     }
-    #expect(spec.recipes.map(\.name) == ["thumb", "thumb@2x"])
-    #expect(spec.recipes[1].recipe.width == 400)
+    #expect(spec.recipes(by: encoders).map(\.name) == ["thumb", "thumb@2x"])
+    #expect(spec.recipes(by: encoders)[1].recipe.width == 400)
+    #expect(EncoderVersions(text: encoders.text) == encoders)
+    #expect(EncoderVersions(text: "") == .unknown)
+  }
+
+  @Test func `is another by another encoder of its own format only`() {
+    var spec = VariantSpec(name: "thumb", width: 200)
+    let old = EncoderVersions([.jpeg: "vips-8.14.1", .webp: "w1", .avif: "a1"])
+    let new = EncoderVersions([.jpeg: "vips-8.14.1", .webp: "w2", .avif: "a1"])
+    let isOther: [VariantSpec.Format: Bool] = [
+      .jpeg: false, .avif: false, .png: false, .webp: true, .auto: true,
+    ]
+    for (format, expected) in isOther {
+      spec.format = format
+      #expect(
+        (Recipe(of: spec, ratio: 1, by: old) != Recipe(of: spec, ratio: 1, by: new)) == expected,
+        "\(format)")
+    }
   }
 
   @Test func `of another processing version is not read`() {

@@ -1,6 +1,7 @@
 // Calls on files that glibc shows to GNU sources only, and Swift's view of it is not one.
 #pragma once
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 // As in <fcntl.h> under _GNU_SOURCE.
@@ -14,4 +15,11 @@ static inline int tw_start_writing(int descriptor) { return sync_file_range(desc
 static inline int tw_mark_used(int folder, const char *name) {
   struct timespec times[2] = {{0, (1L << 30) - 1L}, {0, (1L << 30) - 2L}};
   return utimensat(folder, name, times, 0x100 /* AT_SYMLINK_NOFOLLOW */);
+}
+
+// Which kind of file system a path stands on, by its magic number; 0 where that is not known. The type
+// of the number differs by architecture.
+static inline unsigned long tw_file_system(const char *path) {
+  struct statfs status;
+  return statfs(path, &status) == 0 ? (unsigned long)status.f_type & 0xFFFFFFFFul : 0;
 }

@@ -32,3 +32,5 @@ static inline long tw_allocated_bytes(void) {
   struct mallinfo2 use = mallinfo2();
   return (long)(use.uordblks + use.hblkhd);
 }
+static inline long tw_free_bytes(void) { return (long)mallinfo2().fordblks; }
+static inline void tw_trim(void) { malloc_trim(0); }

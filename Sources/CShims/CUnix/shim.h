@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 // One packet with at most one descriptor. CMSG_SPACE, CMSG_FIRSTHDR and CMSG_DATA are macros.
@@ -50,3 +51,18 @@ static inline int tw_close_from(posix_spawn_file_actions_t *actions, int from) {
 // glibc 2.27's, hidden from Swift likewise: a file in memory, not to be inherited.
 int memfd_create(const char *name, unsigned int flags);
 static inline int tw_memory_file(const char *name) { return memfd_create(name, 1u /* MFD_CLOEXEC */); }
+
+// glibc's, hidden from Swift likewise. Another process' soft limit, as far as its hard one allows.
+int prlimit(pid_t process, int resource, const struct rlimit *new_limit, struct rlimit *old_limit);
+static inline int tw_limit(pid_t process, int resource, unsigned long bytes) {
+  struct rlimit limit;
+  if (prlimit(process, resource, NULL, &limit) < 0) return -1;
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+  return prlimit(process, resource, &limit, NULL);
+}
+static inline int tw_limit_memory(pid_t process, unsigned long bytes) {
+  return tw_limit(process, RLIMIT_AS, bytes);
+}
+static inline int tw_limit_files(pid_t process, unsigned long bytes) {
+  return tw_limit(process, RLIMIT_FSIZE, bytes);
+}

@@ -10,21 +10,16 @@ extension SettingsReader {
     object.integer("maxFrames", in: 1...100_000).assign(to: &limits.maxFrames)
     object.duration("decodeTimeout", in: .milliseconds(100) ... .hours(1)).assign(
       to: &limits.decodeTimeout)
-    object.byteSize("memory", in: (64 << 20)...(1 << 40)).assign(to: &limits.memory)
+    object.byteSize("memory", in: (128 << 20)...(1 << 40)).assign(to: &limits.memory)
     if object.has("formats") { limits.formats = formats(object) }
   }
 
   private func formats(_ object: ObjectReader) -> Set<ImageFormat> {
     guard let names = object.strings("formats") else { return ImageFormat.allowedByDefault }
-    let known = ImageFormat.allCases.filter { !Unsupported.formats.contains($0) }.map(\.rawValue)
+    let known = ImageFormat.allCases.map(\.rawValue)
     var formats: Set<ImageFormat> = []
     for (place, name) in names {
-      let format = ImageFormat(rawValue: name)
-      if let format, Unsupported.formats.contains(format) {
-        problems.add(place, "\"\(name)\" is \(Unsupported.message)")
-        continue
-      }
-      guard let format else {
+      guard let format = ImageFormat(rawValue: name) else {
         problems.add(
           place,
           "\(Shown.quoted(name)) is not \(Shown.alternatives(known))"

@@ -1,0 +1,98 @@
+import Vocabulary
+
+/// What one image takes, estimated from its header.
+package struct ImagingNeed: Sendable, Hashable {
+  /// Bytes for decoding it and making its variants, one after the other.
+  package var decoding: Int
+  /// Bytes of the largest variant's file at most.
+  package var output: Int
+}
+
+/// What a header says of the memory that its picture takes.
+struct MemoryEstimate {
+  let format: ImageFormat
+  let size: PixelSize
+  let bands: Int
+  let bytesPerPixel: Int
+  let needsAllAtOnce: Bool
+  /// 1 where only the first is shown.
+  let frames: Int
+  /// Of the file, in bytes.
+  let fileBytes: Int
+  let recipes: [Recipe]
+
+  /// What every image takes, however small it is: strips, tables, small buffers.
+  private static let least = 24 << 20
+
+  var need: ImagingNeed {
+    let layouts = recipes.map { Layout(source: size, recipe: $0) }
+    let decoding = decodersMemory + fileCopies + max(stillMemory(layouts), animationMemory)
+    let encoding = zip(recipes, layouts).map(encodersMemory).max() ?? 0
+    let output = zip(recipes, layouts).map(fileMemory).max() ?? 0
+    return ImagingNeed(
+      // What libraries take besides is a part of what they take.
+      decoding: Self.least + decoding + decoding / 8 + encoding + output, output: output)
+  }
+
+  /// Bytes that the format's decoder holds besides the pixels that it gives.
+  private var decodersMemory: Int {
+    let stored = size.pixels
+    return switch format {
+    // Coefficients of all scans: two bytes each.
+    case .jpeg: needsAllAtOnce ? stored * bands * 2 : 0
+    case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
+    // Whole pictures, as planes and as pixels.
+    case .avif, .heic: stored * (bytesPerPixel + 4)
+    // A canvas, the frame that is laid on it, and what is made of it; lossless ones are decoded to
+    // memory of their own.
+    case .webp: stored * 16
+    case .gif: stored * (frames > 1 ? 12 : 8)
+    // Whole surfaces, and the document.
+    case .svg, .pdf: stored * 8 + fileBytes * 8
+    // Whole components of 32 bits.
+    case .jp2: stored * bands * 8
+    case .bmp: stored * 4
+    case .tiff: stored * bytesPerPixel
+    }
+  }
+
+  /// Where the whole file is brought into another form, or held by the decoder.
+  private var fileCopies: Int {
+    switch format {
+    case .jpeg, .avif, .heic, .jp2: fileBytes * 2
+    default: 0
+    }
+  }
+
+  /// Levels with four bands, and a copy for what is done to them.
+  private func stillMemory(_ layouts: [Layout]) -> Int {
+    LevelPlan(sizes: layouts.map(\.level), placeholderOf: size).levels.reduce(0) {
+      $0 + $1.size.pixels * 8
+    }
+  }
+
+  private var animationMemory: Int { frames > 1 ? size.pixels * frames * 8 : 0 }
+
+  private var mayBeTransparent: Bool { format != .jpeg && bands % 2 == 0 }
+
+  /// The variant as it is framed, and what its encoder makes of it.
+  private func encodersMemory(_ recipe: Recipe, _ layout: Layout) -> Int {
+    let isAnimated = frames > 1 && recipe.keepsAnimation
+    let perPixel =
+      switch recipe.format {
+      case .jpeg: recipe.effort == .small ? 12 : 4
+      case .png, .gif: 24
+      // Without loss it takes most.
+      case .webp: format == .webp ? 56 : 28
+      case .auto: mayBeTransparent || isAnimated ? 56 : 12
+      case .avif: 96
+      }
+    return layout.largest.pixels * (perPixel + (isAnimated ? 16 * frames : 4))
+  }
+
+  /// No encoder of ours makes more of a pixel than four bytes, and a little for each row and frame.
+  private func fileMemory(_ recipe: Recipe, _ layout: Layout) -> Int {
+    let pictures = frames > 1 && recipe.keepsAnimation ? frames : 1
+    return (256 << 10) + layout.frame.pixels * pictures * 9 / 2
+  }
+}

@@ -1,0 +1,128 @@
+import CVips
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import Threading
+import Vocabulary
+
+@testable import DecoderPool
+@testable import Imaging
+
+@Suite struct `The memory of a pool` {
+  struct Row: CustomTestStringConvertible {
+    let wanted: Int
+    let memory: Int
+    let decoders: Int
+    let room: Int
+    var testDescription: String { "\(wanted) decoders of \(memory >> 20) MiB" }
+  }
+
+  @Test(arguments: [
+    Row(wanted: 2, memory: 2 << 30, decoders: 2, room: 1920 << 20),
+    Row(wanted: 64, memory: 2 << 30, decoders: 16, room: 1 << 30),
+    Row(wanted: 4, memory: 300 << 20, decoders: 2, room: 172 << 20),
+    Row(wanted: 8, memory: 128 << 20, decoders: 1, room: 64 << 20),
+  ])
+  func `is shared out so that all decoders together stay within it`(_ row: Row) {
+    let shares = MemoryShares(decoders: row.wanted, memory: row.memory)
+    #expect(shares.decoders == row.decoders)
+    #expect(shares.room == row.room)
+    let own = MemoryShares.ownMemory + MemoryShares.headerMemory
+    #expect(shares.decoders * own + shares.room <= row.memory)
+  }
+
+  @Test func `goes to whoever asked first, however little another wants`() {
+    var line = MemoryLine<String>(free: 100)
+    #expect(line.join("a", bytes: 60) == ["a"])
+    #expect(line.join("large", bytes: 90) == [])
+    #expect(line.join("small", bytes: 10) == [])
+    #expect(line.free == 40)
+    #expect(line.giveBack(60) == ["large", "small"])
+    #expect(line.free == 0)
+    #expect(line.giveBack(90) == [])
+    #expect(line.giveBack(10) == [])
+    #expect(line.free == 100)
+  }
+
+  /// What processes have for themselves, in bytes: resident, and not of a file.
+  private static func ownMemory(of processes: Set<pid_t>) -> Int {
+    processes.reduce(0) { sum, process in
+      let fields = String(decoding: readFile("/proc/\(process)/statm") ?? [], as: UTF8.self)
+        .split(separator: " ").compactMap { Int($0) }
+      guard fields.count > 2 else { return sum }
+      return sum + (fields[1] - fields[2]) * Int(getpagesize())
+    }
+  }
+
+  private final class Watch: Sendable {
+    let isOver = Atomic(false)
+    let most = Atomic(0)
+  }
+
+  /// 20 MP each, which an interlaced PNG takes whole: there is room for one and a half.
+  @Test func `holds for many large pictures at once`() async throws {
+    let memory = 256 << 20
+    let large = TestPictures.locked {
+      let black = try! vips(
+        "black", ["width": .int(5000), "height": .int(4000), "bands": .int(3)])
+      let grey = try! vips(
+        "linear",
+        ["in": .picture(black), "a": .doubles([1]), "b": .doubles([99]), "uchar": .bool(true)])
+      return TestPictures.save(
+        grey, "pngsave", ["interlace": .bool(true), "compression": .int(1)])
+    }
+    let named = NamedDecoder()
+    let pool = try DecoderPool(executable: named.path, decoders: 2, memory: memory)
+    let watch = Watch()
+    let failures = await withTaskGroup(of: DecodeFailure?.self) { group in
+      for _ in 0..<6 {
+        group.addTask { await failure(of: large, in: pool) }
+      }
+      group.addTask {
+        while !watch.isOver.load(ordering: .relaxed) {
+          watch.most.max(Self.ownMemory(of: named.processes), ordering: .relaxed)
+          try? await Task.sleep(for: .milliseconds(2))  // ends with the others
+        }
+        return nil
+      }
+      var failures: [DecodeFailure] = []
+      var ended = 0
+      for await failure in group {
+        if let failure { failures.append(failure) }
+        ended += 1
+        if ended == 6 { watch.isOver.store(true, ordering: .relaxed) }
+      }
+      return failures
+    }
+    #expect(failures.isEmpty)
+    let peak = watch.most.load(ordering: .relaxed)
+    // One has 60 MiB of pixels; two at once would have 150 MiB with what they are themselves.
+    #expect(peak > 60 << 20 && peak < 120 << 20, "\(peak >> 20) MiB")
+    await pool.stop()
+  }
+
+  @Test func `is kept from a decoder that asks for more than there is`() async throws {
+    let pool = try DecoderPool(executable: decoderExecutable, decoders: 1, memory: 128 << 20)
+    let large = TestPictures.locked {
+      let black = try! vips(
+        "black", ["width": .int(5000), "height": .int(4000), "bands": .int(3)])
+      return TestPictures.save(black, "pngsave", ["interlace": .bool(true)])
+    }
+    let failed = await failure(of: large, in: pool)
+    #expect(failed?.code == "decoder-memory")
+    #expect(failed?.disposition == .giveUp)
+    await pool.stop()
+  }
+
+  private func failure(of file: [UInt8], in pool: DecoderPool) async -> DecodeFailure? {
+    do throws(DecodeFailure) {
+      var limits = LimitSettings()
+      limits.decodeTimeout = .seconds(600)  // its subject is not how soon
+      _ = try await pool.render(file, limits: limits, [recipe(320, nil, .jpeg)])
+      return nil
+    } catch {
+      return error
+    }
+  }
+}

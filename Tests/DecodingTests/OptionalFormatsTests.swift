@@ -1,0 +1,117 @@
+import CVips
+import DecoderPool
+import Glibc
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import Imaging
+
+@Suite(.serialized) struct `Formats that a job must allow` {
+  private static let formats: Set<ImageFormat> = [.svg, .pdf, .jp2, .bmp]
+
+  private static let limits: LimitSettings = {
+    var limits = LimitSettings()
+    limits.formats.formUnion(formats)
+    limits.decodeTimeout = .seconds(120)
+    return limits
+  }()
+
+  private func pool(_ formats: Set<ImageFormat> = limits.formats) throws -> DecoderPool {
+    try DecoderPool(
+      executable: decoderExecutable, decoders: 1, memory: 1 << 30, formats: formats)
+  }
+
+  private static let svg = """
+    <svg xmlns="http://www.w3.org/2000/svg" width="60" height="40">\
+    <rect width="30" height="40" fill="#e01414"/></svg>
+    """
+  private static let pdf = """
+    %PDF-1.4
+    1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
+    2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj
+    3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 60 40] /Contents 4 0 R>> endobj
+    4 0 obj <</Length 28>> stream
+    0.88 0.08 0.08 rg 0 0 30 40 re f
+    endstream endobj
+    trailer <</Root 1 0 R>>
+
+    """
+
+  @Test(arguments: [(svg, PixelSize(60, 40)), (pdf, PixelSize(120, 80))])
+  func `are drawn where it does`(_ text: String, _ size: PixelSize) async throws {
+    let pool = try pool()
+    let rendered = try await pool.render(
+      Array(text.utf8), limits: Self.limits, [recipe(30, nil, .jpeg)])
+    #expect((rendered.rendering.width, rendered.rendering.height) == (size.width, size.height))
+    let picture = DecodedPicture(rendered.bytes())
+    #expect(picture.size == PixelSize(30, 20))
+    #expect(picture.distance(at: 6, 10, from: [224, 20, 20]) < 12)
+    #expect(picture.distance(at: 24, 10, from: [255, 255, 255]) < 12)
+    await pool.stop()
+  }
+
+  @Test func `are refused by their content where it does not`() async throws {
+    let pool = try pool(ImageFormat.allowedByDefault)
+    for text in [Self.svg, Self.pdf] {
+      // A job that allows it does not open what its decoder was started without.
+      for limits in [LimitSettings(), Self.limits] {
+        let failure = await #expect(throws: DecodeFailure.self) {
+          try await pool.render(Array(text.utf8), limits: limits, [recipe(30)])
+        }
+        #expect(failure?.code == "unsupported-format")
+      }
+    }
+    await pool.stop()
+  }
+
+  @Test func `follow no reference out of the file`() async throws {
+    let red = TestPictures.file("pngsave", 4, 4) { _, _ in [224, 20, 20] }
+    let path = "/tmp/thumbworker-reference-\(getpid()).png"
+    let descriptor = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
+    _ = write(descriptor, red, red.count)
+    close(descriptor)
+    defer { unlink(path) }
+    let pool = try pool()
+    let svg = """
+      <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" \
+      width="40" height="40"><image xlink:href="file://\(path)" width="40" height="40"/></svg>
+      """
+    let rendered = try await pool.render(
+      Array(svg.utf8), limits: Self.limits, [recipe(20, nil, .jpeg)])
+    #expect(DecodedPicture(rendered.bytes()).distance(at: 10, 10, from: [255, 255, 255]) < 5)
+    await pool.stop()
+  }
+
+  @Test func `are held to the limits`() async throws {
+    let pool = try pool()
+    let huge = """
+      <svg xmlns="http://www.w3.org/2000/svg" width="333333" height="333333"><g/></svg>
+      """
+    let failure = await #expect(throws: DecodeFailure.self) {
+      try await pool.render(Array(huge.utf8), limits: Self.limits, [recipe(30)])
+    }
+    #expect(failure?.code == "too-many-pixels")
+    await pool.stop()
+  }
+
+  @Test(.enabled(if: ImageCorpus.shared != nil, "there is no corpus beside this checkout"))
+  func `of the corpus do what its index says`() async throws {
+    let pool = try pool()
+    var limits = Self.limits
+    limits.decodeTimeout = .seconds(20)
+    let kinds = ["svg", "pdf", "bmp", "jp2", "j2k"]
+    for file in ImageCorpus.shared!.files where kinds.contains(file.format) {
+      do throws(DecodeFailure) {
+        let rendered = try await pool.render(
+          readFile(file.path)!, limits: limits, [recipe(96, 96)])
+        #expect(file.expected != "fails", "\(file)")
+        for variant in rendered.rendering.variants { _ = try variant.get() }
+      } catch {
+        #expect(file.expected != "decodes", "\(file): \(error.code): \(error.message)")
+        #expect(error.disposition == .giveUp, "\(file): \(error.message)")
+      }
+    }
+    await pool.stop()
+  }
+}
