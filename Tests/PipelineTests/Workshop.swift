@@ -84,7 +84,8 @@ final class Workshop: Sendable {
     encoders: EncoderVersions = .unknown,
     adjust: (inout RunOptions) -> Void = { _ in }
   ) async throws -> Outcome? {
-    let summary = try await run(["a": url], cache: cache, job: job, adjust: adjust)
+    let summary = try await run(
+      ["a": url], cache: cache, job: job, encoders: encoders, adjust: adjust)
     return summary.outcomes.first { $0.value > 0 }?.key
   }
 
@@ -92,6 +93,7 @@ final class Workshop: Sendable {
   func run(
     _ items: [String: String], cache: String = "{}", network: String = #""attempts": 1"#,
     publish: String = "{}", job: String = "job", board: RunBoard = RunBoard(),
+    encoders: EncoderVersions = .unknown,
     adjust: (inout RunOptions) -> Void = { _ in }
   ) async throws -> RunSummary {
     let list = items.sorted { $0.key < $1.key }
