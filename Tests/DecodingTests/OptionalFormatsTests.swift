@@ -101,14 +101,20 @@ import Vocabulary
     var limits = Self.limits
     limits.decodeTimeout = .seconds(20)
     let kinds = ["svg", "pdf", "bmp", "jp2", "j2k"]
+    // Found as UTF-16 by its first bytes, and drawn.
+    let better: Set = ["odd/svg-utf16.svg"]
+    // Its embedded JPEG is read by a library that asks for what a confined process may not.
+    let worse: Set = ["odd/svg-w3c-struct-image.svg"]
     for file in ImageCorpus.shared!.files where kinds.contains(file.format) {
       do throws(DecodeFailure) {
         let rendered = try await pool.render(
           readFile(file.path)!, limits: limits, [recipe(96, 96)])
-        #expect(file.expected != "fails", "\(file)")
+        #expect(file.expected != "fails" || better.contains(file.name), "\(file)")
         for variant in rendered.rendering.variants { _ = try variant.get() }
       } catch {
-        #expect(file.expected != "decodes", "\(file): \(error.code): \(error.message)")
+        #expect(
+          file.expected != "decodes" || worse.contains(file.name),
+          "\(file): \(error.code): \(error.message)")
         #expect(error.disposition == .giveUp, "\(file): \(error.message)")
       }
     }
