@@ -41,8 +41,8 @@ struct MemoryEstimate {
     // Coefficients of all scans: two bytes each.
     case .jpeg: needsAllAtOnce ? stored * bands * 2 : 0
     case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
-    // Whole pictures, as planes and as pixels.
-    case .avif, .heic: stored * (bytesPerPixel + 4)
+    // Whole pictures, as planes and as pixels, and the stacks of a dozen threads.
+    case .avif, .heic: stored * (bytesPerPixel + 4) + (16 << 20)
     // A canvas, the frame that is laid on it, and what is made of it; lossless ones are decoded to
     // memory of their own.
     case .webp: stored * 16

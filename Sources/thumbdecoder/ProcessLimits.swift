@@ -21,8 +21,17 @@ enum ProcessLimits {
     }
     // A file over its limit is an error of that write, not the end.
     signal(SIGXFSZ, SIG_IGN)
+    try setThreadStacks()
     try control(PR_SET_PDEATHSIG, UInt(SIGKILL), "PR_SET_PDEATHSIG")
     try control(PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
+  }
+
+  /// Codecs start threads and do not look whether they could: libde265 then waits for ever. The usual
+  /// stack of 8 MiB would be most of what a small picture is given.
+  private static func setThreadStacks() throws(ConfinementFailure) {
+    guard tw_set_thread_stacks(1 << 20) == 0 else {
+      throw ConfinementFailure("the stacks of threads cannot be made smaller")
+    }
   }
 
   /// The address space may grow by so many bytes from here: libraries, which are shared, do not count.

@@ -2,6 +2,7 @@
 #pragma once
 #include <linux/sched.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -26,6 +27,17 @@ static inline uint32_t tw_allow(void) { return SCMP_ACT_ALLOW; }
 
 // Macros that stand behind _GNU_SOURCE in the header that Swift sees.
 static inline unsigned long tw_clone_thread(void) { return CLONE_THREAD; }
+
+// Behind _GNU_SOURCE as well: of the threads that are started from now on, in bytes.
+extern int pthread_setattr_default_np(const pthread_attr_t *attributes);
+static inline int tw_set_thread_stacks(size_t bytes) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, bytes);
+  int failure = pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+  return failure;
+}
 
 // malloc.h is not in Swift's module of the C library.
 static inline long tw_allocated_bytes(void) {
