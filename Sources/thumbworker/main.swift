@@ -6,7 +6,9 @@ let interruption = Interruption()
 let arguments = Array(CommandLine.arguments.dropFirst())
 
 Task.detached {
-  exit(await Program.main(arguments, interruption: interruption))
+  let status = await Program.main(arguments, interruption: interruption)
+  // Not exit: it would have libcrypto tidy up beneath threads that still use it. Everything is written.
+  _exit(status)
 }
 
 // Not an asynchronous main: its main thread would wait with every signal let through.

@@ -90,7 +90,7 @@ import Testing
     }
     defer { origin.stop() }
     let manifest = try scenario.manifest(Self.items(14, origin))
-    let run = try scenario.start(manifest)
+    let run = try scenario.start(manifest, ["--grace", "100ms"])
     await origin.requests(reach: 14)
     run.signal(signal)
     let result = await run.result()
