@@ -9,34 +9,41 @@ final class Console: Sendable {
   private let bar = Mutex<String?>(nil)
   private let lost = Mutex<String?>(nil)
   /// Where messages for people go.
-  private let messages = Mutex(STDERR_FILENO)
-  private let logFile = Mutex<String?>(nil)
+  private struct Messages {
+    var descriptor = STDERR_FILENO
+    /// Nil: standard error.
+    var file: String?
+  }
+
+  private let messages = Mutex(Messages())
   private let isErrorTerminal = isatty(STDERR_FILENO) == 1
-  var isTerminal: Bool { isErrorTerminal && logFile.withLock { $0 == nil } }
+  var isTerminal: Bool { isErrorTerminal && messages.withLock { $0.file == nil } }
 
   /// From now on messages for people are appended to a file.
   ///
   /// - Throws: where it cannot be written.
   func write(toFile path: String) throws(UsageError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
-    guard descriptor >= 0 else {
+    guard let descriptor = Self.openLog(path) else {
       throw UsageError(
         message: "--log: \(path): \(String(cString: strerror(errno)))",
         hint: "name a file that can be written")
     }
-    logFile.withLock { $0 = path }
-    messages.withLock { $0 = descriptor }
+    messages.withLock { $0 = Messages(descriptor: descriptor, file: path) }
   }
 
   /// After the file was renamed: by its name again. Where that fails, the renamed one goes on.
   func reopenFile() {
-    guard let path = logFile.withLock(\.self) else { return }
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
-    guard descriptor >= 0 else { return }
-    messages.withLock { current in
-      close(current)
-      current = descriptor
+    messages.withLock { messages in
+      guard let descriptor = messages.file.flatMap(Self.openLog) else { return }
+      close(messages.descriptor)
+      messages.descriptor = descriptor
     }
+  }
+
+  /// - Returns: nil where that fails, which `errno` explains.
+  private static func openLog(_ path: String) -> Int32? {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+    return descriptor >= 0 ? descriptor : nil
   }
 
   /// Results, on standard output.
@@ -82,7 +89,7 @@ final class Console: Sendable {
     lost.withLock { $0 = $0 ?? String(cString: strerror(code)) }
   }
 
-  private func tell(_ text: String) { messages.withLock { write($0, text) } }
+  private func tell(_ text: String) { messages.withLock { write($0.descriptor, text) } }
 
   private func write(_ descriptor: Int32, _ text: String) {
     var text = text

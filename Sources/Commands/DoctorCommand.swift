@@ -11,17 +11,7 @@ import Vocabulary
 struct DoctorCommand {
   private typealias Finding = DoctorReport.Finding
 
-  private let parsed: ParsedArguments
-  private let site: Site
-  private let console: Console
-
-  init(_ parsed: ParsedArguments, _ environment: [String: String], _ console: Console)
-    throws(UsageError)
-  {
-    self.parsed = parsed
-    self.console = console
-    site = try Site(parsed, environment)
-  }
+  let call: Invocation
 
   func execute() async -> ExitCode {
     let (decoder, decoderFindings) = await decoderFindings()
@@ -30,7 +20,7 @@ struct DoctorCommand {
       version: Program.version,
       findings: decoderFindings + [disk()] + ledger + limits() + [clock(newest)],
       decoder: decoder)
-    console.print(parsed.has("--json") ? [report.json] : report.lines)
+    call.console.print(call.parsed.has("--json") ? [report.json] : report.lines)
     return report.isWell ? .well : .environment
   }
 
@@ -38,7 +28,7 @@ struct DoctorCommand {
 
   private func decoderFindings() async -> (DecoderGreeting?, [Finding]) {
     do {
-      let pool = try site.decoders(formats: ImageFormat.allowedByDefault)
+      let pool = try call.site.decoders(formats: ImageFormat.allowedByDefault)
       do throws(DecodeFailure) {
         let greeting = try await pool.greeting()
         let proof: Finding
@@ -92,9 +82,9 @@ struct DoctorCommand {
   private static let fewNames = 10_000
 
   private func disk() -> Finding {
-    let probe = RootProbe(site.layout)
+    let probe = RootProbe(call.site.layout)
     let place =
-      "\(probe.folder)\(probe.isRootThere ? "" : " (there is no \(site.layout.root) yet)"), "
+      "\(probe.folder)\(probe.isRootThere ? "" : " (there is no \(call.site.layout.root) yet)"), "
       + "\(probe.fileSystem), \(ByteSizeText.format(probe.freeBytes)) free"
     if let obstacle = probe.obstacle {
       return Finding(
@@ -121,7 +111,7 @@ struct DoctorCommand {
 
   /// - Returns: also when something last happened, by the clock of that time.
   private func ledgerFindings() async -> (newest: Timestamp?, [Finding]) {
-    let path = site.layout.ledger
+    let path = call.site.layout.ledger
     guard access(path, F_OK) == 0 else {
       return (nil, [Finding("ledger", .ok, "none yet: the first run makes it")])
     }

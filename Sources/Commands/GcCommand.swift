@@ -26,7 +26,7 @@ struct GcCommand {
     let keeper = try await site.openToKeep()
     let (console, rule) = (console, rule)
     let isVerbose = rule.isDryRun && !parsed.has("--json")
-    let summary = try await Collection(keeper: keeper, rule: rule) { entry, reason in
+    let summary = try await GarbageCollection(keeper: keeper, rule: rule) { entry, reason in
       if isVerbose { console.print([CollectionReport.line(entry, reason)]) }
     }.run()
     await keeper.ledger.close()

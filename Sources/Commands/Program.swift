@@ -98,20 +98,21 @@ package enum Program {
       try console.write(toFile: log)
       interruption.onHangup { console.reopenFile() }
     }
+    func call() throws(UsageError) -> Invocation { try Invocation(parsed, environment, console) }
     switch command.name {
     case "run": return try await RunCommand(parsed, environment, console).execute(interruption)
-    case "enqueue": return try await EnqueueCommand(parsed, environment, console).execute()
+    case "enqueue": return try await EnqueueCommand(call: call()).execute()
     case "work": return try await WorkCommand(parsed, environment, console).execute(interruption)
-    case "status": return try await StatusCommand(parsed, environment, console).execute()
-    case "show": return try await ShowCommand(parsed, environment, console).execute()
-    case "export": return try await ExportCommand(parsed, environment, console).execute()
+    case "status": return try await StatusCommand(call: call()).execute()
+    case "show": return try await ShowCommand(call: call()).execute()
+    case "export": return try await ExportCommand(call: call()).execute()
     case "purge": return try await PurgeCommand(parsed, environment, console).execute()
     case "retry": return try await RetryCommand(parsed, environment, console).execute()
     case "jobs": return try await JobsCommand(parsed, environment, console).execute()
     case "gc": return try await GcCommand(parsed, environment, console).execute()
     case "verify": return try await VerifyCommand(parsed, environment, console).execute()
     case "ledger": return try await LedgerCommand(parsed, environment, console).execute()
-    case "doctor": return try await DoctorCommand(parsed, environment, console).execute()
+    case "doctor": return try await DoctorCommand(call: call()).execute()
     case "validate": return ValidateCommand(parsed, environment, console).execute()
     default: throw UsageError.unknownCommand(first)
     }

@@ -6,20 +6,10 @@ import Vocabulary
 
 /// `status [JOB]`: what is known now.
 struct StatusCommand {
-  private let parsed: ParsedArguments
-  private let site: Site
-  private let console: Console
-
-  init(_ parsed: ParsedArguments, _ environment: [String: String], _ console: Console)
-    throws(UsageError)
-  {
-    self.parsed = parsed
-    self.console = console
-    site = try Site(parsed, environment)
-  }
+  let call: Invocation
 
   func execute() async throws -> ExitCode {
-    let ledger = try await site.ledgerToRead()
+    let ledger = try await call.site.ledgerToRead()
     let now = Timestamp(milliseconds: WallClock.system.milliseconds())
     var status =
       try await ledger?.status(at: now)
@@ -27,14 +17,14 @@ struct StatusCommand {
         jobs: [], objectCount: 0, objectBytes: 0, queuePending: 0, queueLeased: 0, queueDead: 0,
         nextExpiry: nil)
     await ledger?.close()
-    if let job = parsed.operands.first {
+    if let job = call.parsed.operands.first {
       status.jobs.removeAll { $0.name != job }
       guard !status.jobs.isEmpty else {
-        throw site.noJob(job)
+        throw call.site.noJob(job)
       }
     }
-    let report = StatusReport(status, root: site.layout.root, at: now)
-    console.print(parsed.has("--json") ? [report.json] : report.lines)
+    let report = StatusReport(status, root: call.site.layout.root, at: now)
+    call.console.print(call.parsed.has("--json") ? [report.json] : report.lines)
     return .well
   }
 }

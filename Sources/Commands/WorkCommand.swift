@@ -75,7 +75,7 @@ struct WorkCommand {
     // Ends by cancellation.
     while (try? await sleeper.sleep(for: collectionInterval)) != nil {
       do {
-        _ = try await Collection(keeper: keeper, rule: rule).run()
+        _ = try await GarbageCollection(keeper: keeper, rule: rule).run()
       } catch {
         console.complain(FailureText(error.failure, of: "gc").lines)
       }

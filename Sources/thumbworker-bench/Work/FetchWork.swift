@@ -5,35 +5,49 @@ import Synchronization
 import Threading
 import Vocabulary
 
-/// Requests through the fetcher, so many at a time; bodies are hashed and dropped.
-struct FetchWork: Work {
+/// What is asked for, and by what.
+private struct Requests {
   private let urls: [ItemURL]
-  private let requests: Int
-  private let connections: Int
-  private let engine: TransferEngine
+  private let count: Int
+  let connections: Int
+  let engine: TransferEngine
 
   init(_ values: WorkValues) throws {
     urls = try values.urls()
-    requests = try values.count("requests")
+    count = try values.count("requests")
     connections = try values.count("connections")
     engine = TransferEngine(connections: connections)
   }
 
-  var executor: (any TaskExecutor)? { engine.executor }
+  /// Asks for each, so many at a time, and prints what that has cost.
+  func measure(_ ask: @escaping @Sendable (ItemURL) async throws -> Void) async throws {
+    let urls = urls
+    try await WorkReport.measure {
+      try await inTurn(count, atATime: connections) { try await ask(urls[$0 % urls.count]) }
+    }
+  }
+}
+
+/// Requests through the fetcher, so many at a time; bodies are hashed and dropped.
+struct FetchWork: Work {
+  private let requests: Requests
+
+  init(_ values: WorkValues) throws { requests = try Requests(values) }
+
+  var executor: (any TaskExecutor)? { requests.engine.executor }
 
   func run() async throws {
     let fetcher = Fetcher(
-      engine: engine, sleeper: SystemSleeper(), clock: .system, jitter: { .random(in: 0..<1) })
-    let settings = NetworkSettings.loopback(connections: connections)
-    try await WorkReport.measure {
-      try await inTurn(requests, atATime: connections) { number in
-        let reply = try await fetcher.fetch(
-          FetchRequest(
-            url: urls[number % urls.count], settings: settings, sendsCredentials: true,
-            makeSink: { DroppingSink.only }))
-        guard reply.status == 200, reply.body != nil else {
-          throw BenchFailure(message: "\(urls[number % urls.count]) answered \(reply.status)")
-        }
+      engine: requests.engine, sleeper: SystemSleeper(), clock: .system,
+      jitter: { .random(in: 0..<1) })
+    let settings = NetworkSettings.loopback(connections: requests.connections)
+    try await requests.measure { url in
+      let reply = try await fetcher.fetch(
+        FetchRequest(
+          url: url, settings: settings, sendsCredentials: true,
+          makeSink: { DroppingSink.only }))
+      guard reply.status == 200, reply.body != nil else {
+        throw BenchFailure(message: "\(url) answered \(reply.status)")
       }
     }
   }
@@ -41,31 +55,20 @@ struct FetchWork: Work {
 
 /// The same without the fetcher: no gate of the host, no attempts, no fields of ours.
 struct TransferWork: Work {
-  private let urls: [ItemURL]
-  private let requests: Int
-  private let connections: Int
-  private let engine: TransferEngine
+  private let requests: Requests
 
-  init(_ values: WorkValues) throws {
-    urls = try values.urls()
-    requests = try values.count("requests")
-    connections = try values.count("connections")
-    engine = TransferEngine(connections: connections)
-  }
+  init(_ values: WorkValues) throws { requests = try Requests(values) }
 
-  var executor: (any TaskExecutor)? { engine.executor }
+  var executor: (any TaskExecutor)? { requests.engine.executor }
 
   func run() async throws {
     let guarding = AddressGuard(allow: NetworkSettings.loopback(connections: 1).allow)
-    try await WorkReport.measure {
-      try await inTurn(requests, atATime: connections) { number in
-        let report = await engine.perform(
-          ExchangeRequest(
-            url: urls[number % urls.count], guarding: guarding, makeSink: { DroppingSink.only }))
-        guard report.fault == nil, report.body != nil else {
-          let url = urls[number % urls.count]
-          throw BenchFailure(message: "\(url): \(String(describing: report.fault))")
-        }
+    let engine = requests.engine
+    try await requests.measure { url in
+      let report = await engine.perform(
+        ExchangeRequest(url: url, guarding: guarding, makeSink: { DroppingSink.only }))
+      guard report.fault == nil, report.body != nil else {
+        throw BenchFailure(message: "\(url): \(String(describing: report.fault))")
       }
     }
   }
