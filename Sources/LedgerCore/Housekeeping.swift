@@ -56,6 +56,9 @@ package protocol LedgerHousekeeping: Sendable {
     after digest: Digest?, limit: Int
   ) async throws(LedgerFailure) -> [ObjectOverview]
 
+  /// How many objects there are, and their bytes: kept counters.
+  func objectTotals() async throws(LedgerFailure) -> (count: Int, bytes: Int)
+
   /// Those of the objects that nothing refers to are pending removals from then on.
   ///
   /// - Returns: which they are.
@@ -170,6 +173,8 @@ package struct PurgeResult: Sendable, Hashable {
   package var entries = 0
   /// How many items name them, or redirects that lead to them.
   package var items = 0
+  /// Which they are, those behind redirects included.
+  package var keys: [EntryKey] = []
   /// Published names that are to go.
   package var links: [LinkTask] = []
 
@@ -178,6 +183,7 @@ package struct PurgeResult: Sendable, Hashable {
   package static func += (sum: inout PurgeResult, other: PurgeResult) {
     sum.entries += other.entries
     sum.items += other.items
+    sum.keys += other.keys
     sum.links += other.links
   }
 }

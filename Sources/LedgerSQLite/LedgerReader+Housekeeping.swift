@@ -27,6 +27,10 @@ extension LedgerReader {
     }
   }
 
+  func objectTotals() throws(LedgerFailure) -> (count: Int, bytes: Int) {
+    try live().objectTotals()
+  }
+
   static let namesQuery: StaticString = """
     SELECT job, name, path, object FROM published JOIN jobs ON number = job
     WHERE job = ? AND path > ? AND pending_since IS NULL ORDER BY path LIMIT ?

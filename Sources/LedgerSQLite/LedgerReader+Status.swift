@@ -13,6 +13,12 @@ extension LedgerReader {
   }
 }
 
+extension Connection {
+  func objectTotals() throws(LedgerFailure) -> (count: Int, bytes: Int) {
+    try first("SELECT objects, object_bytes FROM meta") { ($0.count(0), $0.count(1)) } ?? (0, 0)
+  }
+}
+
 struct StatusReading {
   let connection: Connection
   let now: Timestamp
@@ -27,11 +33,9 @@ struct StatusReading {
     let jobs = try connection.all("SELECT number, name, last_run FROM jobs ORDER BY name") {
       Job(number: $0.int(0), name: $0.text(1), lastRun: $0.optionalTime(2))
     }
-    let totals = try connection.first("SELECT objects, object_bytes FROM meta") {
-      (count: $0.count(0), bytes: $0.count(1))
-    }
+    let totals = try connection.objectTotals()
     var status = LedgerStatus(
-      jobs: [], objectCount: totals?.count ?? 0, objectBytes: totals?.bytes ?? 0, queuePending: 0,
+      jobs: [], objectCount: totals.count, objectBytes: totals.bytes, queuePending: 0,
       queueLeased: try leased(), queueDead: 0, nextExpiry: nil)
     for job in jobs {
       let due = try dueCounts(job.number)

@@ -56,6 +56,10 @@ extension LedgerSQLite: LedgerHousekeeping {
     try await reader.objects(after: digest, limit: limit)
   }
 
+  package func objectTotals() async throws(LedgerFailure) -> (count: Int, bytes: Int) {
+    try await reader.objectTotals()
+  }
+
   package func letGoUnused(_ digests: [Digest]) async throws(LedgerFailure) -> [Digest] {
     guard !digests.isEmpty else { return [] }
     return try await writing().letGoUnused(digests)

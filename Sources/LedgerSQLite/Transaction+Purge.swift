@@ -14,6 +14,7 @@ extension Transaction {
       try connection.run("DELETE FROM unneeded WHERE entry = ?", .key(entry.key))
       if let original = entry.original { try letGo(original.digest) }
       result.entries += 1
+      result.keys.append(entry.key)
     }
     return result
   }

@@ -10,7 +10,6 @@
 // eight bytes per item to find ids that stand twice. Everything blocks on the disk: it runs on a
 // thread that the caller owns.
 
-import Glibc
 import Hashing
 import Vocabulary
 
@@ -100,12 +99,7 @@ package final class ManifestFile: Sendable {
   }
 
   /// By what the ledger knows a manifest: two runs may start in different folders.
-  package static func absolutePath(of path: String) -> String {
-    if path.hasPrefix("/") { return path }
-    guard let folder = getcwd(nil, 0) else { return path }
-    defer { free(folder) }
-    return "\(String(cString: folder))/\(path)"
-  }
+  package static func absolutePath(of path: String) -> String { FilePaths.absolute(path) }
 
   /// - Returns: nil where there is no regular file of that name.
   package static func identity(ofFileAt path: String) -> Identity? { Identity(ofFileAt: path) }

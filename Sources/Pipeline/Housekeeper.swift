@@ -22,27 +22,19 @@ package struct Housekeeper: Sendable {
 
   /// Brings the ledger's items of a job into line with its manifest, and leaves the work to others.
   package func enqueue(_ source: JobSource, reread: Bool) async throws(RunStop) {
-    do {
-      switch source {
-      case .known(let record, _, let identity):
-        if let identity { try await ledger.keep(identity, of: record.number) }
-      case .manifest(let manifest):
-        let (_, removed) = try await Intake(manifest: manifest, ledger: ledger)
-          .read(reread: reread, at: now)
-        _ = try await shelves.publish(removed)  // removals: there is nothing to be in the way
-      }
-    } catch {
-      throw RunStop(error)
-    }
+    let (_, removed) = try await source.takeIn(to: ledger, reread: reread, at: now)
+    _ = try await shelves.publish(removed)  // removals: there is nothing to be in the way
   }
 
   /// Forgets entries with what their redirects lead to, and deletes their files.
   package func purge(_ keys: [EntryKey]) async throws(RunStop) -> PurgeResult {
     do {
-      let result = try await ledger.purge(keys)
+      var result = try await ledger.purge(keys)
       _ = try await shelves.publish(result.links)  // removals: there is nothing to be in the way
       try await shelves.removeUnused()
-      try await store.forgetBeginnings(keys)
+      try await store.forgetBeginnings(keys + result.keys)
+      // Done: a sum over very many entries is not to hold them all.
+      (result.keys, result.links) = ([], [])
       return result
     } catch {
       throw RunStop(error)
@@ -83,7 +75,7 @@ package struct Housekeeper: Sendable {
       guard let job = try await ledger.emptyJob(named: name, keepsNames: keepsNames) else {
         return false
       }
-      try await finishPublishing()
+      try await publishPending()
       _ = try await ledger.forgetJob(job)  // false: somebody reads its manifest again already
       return true
     } catch {
@@ -91,13 +83,7 @@ package struct Housekeeper: Sendable {
     }
   }
 
-  /// Makes and removes the names that the ledger wants so.
-  func finishPublishing() async throws {
-    while case let links = try await ledger.pendingLinks(limit: 1000), !links.isEmpty {
-      // They stay pending: asking once more would give them again.
-      guard try await shelves.publish(links).isEmpty else { return }
-    }
-  }
+  func publishPending() async throws(RunStop) { _ = try await shelves.publishPending() }
 
   func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }
 }

@@ -61,7 +61,8 @@ package struct JobRun: Sendable {
   private static let clockTolerance: Duration = .seconds(60)
 
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
-    let (job, removed) = try await takeIn(at: now)
+    let (job, removed) = try await source.takeIn(
+      to: worker.ledger, reread: options.reread, at: now)
     board.noteRemaining(try await worker.publish(removed))
     do {
       let record = try await worker.ledger.job(named: settings.name)
@@ -74,7 +75,7 @@ package struct JobRun: Sendable {
         try await worker.ledger.forgetLinks(of: job, at: now)
       }
       // Of a store that was emptied nothing can be linked yet: all is due, and linked when it is there.
-      if !worker.store.isStranger { try await publishPending() }
+      if !worker.store.isStranger { board.noteRemaining(try await worker.publishPending()) }
       try await worker.removeUnused()
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {
@@ -82,38 +83,17 @@ package struct JobRun: Sendable {
     }
   }
 
-  /// - Returns: the job, and the published names that are to go.
-  private func takeIn(at now: Timestamp) async throws(RunStop) -> (JobNumber, [LinkTask]) {
-    switch source {
-    case .known(let record, _, let identity):
-      do {
-        if let identity { try await worker.ledger.keep(identity, of: record.number) }
-      } catch {
-        throw RunStop(error)
-      }
-      return (record.number, [])
-    case .manifest(let manifest):
-      return try await Intake(manifest: manifest, ledger: worker.ledger)
-        .read(reread: options.reread, at: now)
-    }
-  }
-
-  /// Makes the links that a dead worker left undone.
-  private func publishPending() async throws {
-    while case let links = try await worker.ledger.pendingLinks(limit: 1000), !links.isEmpty {
-      let refused = try await worker.publish(links)
-      board.noteRemaining(refused)
-      // What cannot be removed stays pending: asking once more would give it again.
-      guard refused.allSatisfy({ $0.link.object != nil }) else { return }
-    }
-  }
-
   private func finish(
     _ job: JobNumber, _ run: RunNumber, horizon: Timestamp
   ) async throws(RunStop) {
     do {
-      try await lookAgainIfSettingsChanged(job)
-      try await countUnsettled(job, run, horizon: horizon)
+      let record = try await worker.ledger.job(named: settings.name)
+      if let record, record.settingsDigest != source.settingsDigest {
+        // Somebody has read the manifest anew meanwhile: what was settled since was settled under the
+        // former settings.
+        try await worker.ledger.makeAllDue(of: job)
+      }
+      try await countUnsettled(job, run, items: record?.items ?? 0, horizon: horizon)
       try await worker.ledger.finishRun(
         run, job: job, counts: board.snapshot.outcomes, at: worker.now)
     } catch {
@@ -121,22 +101,9 @@ package struct JobRun: Sendable {
     }
   }
 
-  /// Somebody has read the manifest anew meanwhile: what was settled since was settled under the former
-  /// settings.
-  private func lookAgainIfSettingsChanged(_ job: JobNumber) async throws(LedgerFailure) {
-    let ours: Digest
-    switch source {
-    case .manifest(let manifest): ours = Intake.settingsDigest(ofHead: manifest.headText)
-    case .known(let record, _, _): ours = record.settingsDigest
-    }
-    guard let now = try await worker.ledger.job(named: settings.name), now.settingsDigest != ours
-    else { return }
-    try await worker.ledger.makeAllDue(of: job)
-  }
-
   /// Counts the items that this run had not to look at, by how they stand.
   private func countUnsettled(
-    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp
+    _ job: JobNumber, _ run: RunNumber, items: Int, horizon: Timestamp
   ) async throws(LedgerFailure) {
     var left = try await worker.ledger.unsettled(job: job, run: run)
     try await tellUnusable(job, count: left[.unusable] ?? 0)
@@ -145,14 +112,14 @@ package struct JobRun: Sendable {
       let due = try await worker.ledger.due(job: job, run: run, by: dueRule(horizon))
       for (state, count) in due { left[state, default: 0] -= count }
     }
-    board.expect(items: try await worker.ledger.job(named: settings.name)?.items ?? 0)
+    board.expect(items: items)
     board.settledWithoutWork(left)
   }
 
   /// The run could not begin: what is known of its job is told all the same.
   private func countUnbegun(horizon: Timestamp) async throws(LedgerFailure) {
     guard let job = try await worker.ledger.job(named: settings.name) else { return }
-    try await countUnsettled(job.number, RunNumber(0), horizon: horizon)
+    try await countUnsettled(job.number, RunNumber(0), items: job.items, horizon: horizon)
   }
 
   private func dueRule(_ horizon: Timestamp) -> DueRule {

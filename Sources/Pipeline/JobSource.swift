@@ -18,6 +18,33 @@ package enum JobSource: Sendable {
     case .known(_, let settings, _): settings
     }
   }
+
+  /// What the items are settled with.
+  var settingsDigest: Digest {
+    switch self {
+    case .manifest(let manifest): Intake.settingsDigest(ofHead: manifest.headText)
+    case .known(let record, _, _): record.settingsDigest
+    }
+  }
+
+  /// Brings the ledger's items of the job into line with it.
+  ///
+  /// - Returns: the job, and the published names that are to go.
+  func takeIn(
+    to ledger: any Ledger, reread: Bool, at now: Timestamp
+  ) async throws(RunStop) -> (JobNumber, [LinkTask]) {
+    switch self {
+    case .known(let record, _, let identity):
+      do {
+        if let identity { try await ledger.keep(identity, of: record.number) }
+      } catch {
+        throw RunStop(error)
+      }
+      return (record.number, [])
+    case .manifest(let manifest):
+      return try await Intake(manifest: manifest, ledger: ledger).read(reread: reread, at: now)
+    }
+  }
 }
 
 /// Finds the job of a manifest that has not changed since it was read, without reading it again.

@@ -51,6 +51,24 @@ struct Shelves: Sendable {
     }
   }
 
+  /// Makes and removes the names that the ledger wants so and that nobody has seen to yet.
+  ///
+  /// - Returns: as `publish` does.
+  func publishPending() async throws(RunStop) -> [RefusedLink] {
+    var refused: [RefusedLink] = []
+    do {
+      while case let links = try await ledger.pendingLinks(limit: 1000), !links.isEmpty {
+        let these = try await publish(links)
+        refused += these
+        // What cannot be removed stays pending: asking once more would give it again.
+        guard these.allSatisfy({ $0.link.object != nil }) else { break }
+      }
+      return refused
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
   private func publishEach(
     _ links: [LinkTask]
   ) async throws(StorageFailure) -> [RefusedLink] {

@@ -51,8 +51,6 @@ package struct VerificationSummary: Sendable, Hashable {
 ///
 /// A look that is stopped goes on from there the next time.
 package struct Verification: Sendable {
-  private static let look = "verify"
-
   private let keeper: Housekeeper
   private let rule: VerificationRule
   private let sleeper: any Sleeper
@@ -67,6 +65,9 @@ package struct Verification: Sendable {
     self.sleeper = sleeper
     self.tell = tell
   }
+
+  /// A look that mends goes over what a mere look has passed.
+  private var look: String { rule.repairs ? "repair" : "verify" }
 
   package func run() async throws(RunStop) -> VerificationSummary {
     do {
@@ -90,7 +91,7 @@ package struct Verification: Sendable {
   // MARK: Objects
 
   private func checkObjects(_ summary: inout VerificationSummary) async throws {
-    var last = try await keeper.ledger.place(of: Self.look).flatMap { Digest(hex: $0) }
+    var last = try await keeper.ledger.place(of: look).flatMap { Digest(hex: $0) }
     summary.isContinued = last != nil
     let start = sleeper.now
     while case let page = try await keeper.ledger.objects(after: last, limit: 64),
@@ -103,9 +104,9 @@ package struct Verification: Sendable {
       }
       if rule.repairs { try await repair(faulty, &summary) }
       last = end.digest
-      try await keeper.ledger.keepPlace("\(end.digest)", of: Self.look)
+      try await keeper.ledger.keepPlace("\(end.digest)", of: look)
     }
-    try await keeper.ledger.keepPlace(nil, of: Self.look)
+    try await keeper.ledger.keepPlace(nil, of: look)
   }
 
   private struct Faulty {
@@ -145,7 +146,7 @@ package struct Verification: Sendable {
     let result = try await keeper.ledger.makeDue(
       restingOn: all, withdrawing: faulty.damaged)
     summary.itemsMadeDue += result.items
-    try await keeper.finishPublishing()
+    try await keeper.publishPending()
   }
 
   private func keepPace(_ bytes: Int, since start: Duration) async throws {
@@ -172,7 +173,7 @@ package struct Verification: Sendable {
       summary.brokenNames += links.count
       guard rule.repairs, !links.isEmpty else { continue }
       try await keeper.ledger.forget(links)
-      try await keeper.finishPublishing()
+      try await keeper.publishPending()
       summary.namesLinked += links.count
     }
   }

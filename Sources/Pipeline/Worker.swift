@@ -45,6 +45,10 @@ package struct Worker: Sendable {
 
   func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }
 
+  func publishPending() async throws(RunStop) -> [RefusedLink] {
+    try await shelves.publishPending()
+  }
+
   func publish(_ links: [LinkTask]) async throws(RunStop) -> [RefusedLink] {
     try await shelves.publish(links)
   }

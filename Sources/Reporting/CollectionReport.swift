@@ -12,7 +12,7 @@ package struct CollectionReport: Sendable {
     self.rule = rule
   }
 
-  package static func line(_ entry: EntryOverview, _ reason: Collection.Reason) -> String {
+  package static func line(_ entry: EntryOverview, _ reason: GarbageCollection.Reason) -> String {
     let size = ByteSizeText.format(entry.bytes)
     switch reason {
     case .unneeded(let since): return "\(entry.url): \(size), in no job since \(since)"

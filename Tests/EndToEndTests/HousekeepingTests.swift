@@ -311,6 +311,25 @@ private final class House {
     #expect(Set(house.scenario.publishedPaths) == Set(names + ["mine.txt"]))
   }
 
+  @Test func `mends what a look that was stopped has passed`() async throws {
+    let house = try await House(["a"])
+    try house.damage(try await house.variant(of: "a"))
+    let place = String(repeating: "f", count: 64)
+    let stopped = try await ProgramRun(
+      "/usr/bin/sqlite3",
+      [
+        house.scenario.root + "/ledger.sqlite",
+        "INSERT INTO progress VALUES ('verify', '\(place)')",
+      ],
+      in: house.scenario.folder.path
+    ).result()
+    #expect(stopped.status == 0)
+    let mended = try await house.keep("verify", "--repair", "--json")
+    #expect(mended.json["damaged"] as? Int == 1)
+    let rest = try await house.keep("verify", "--json")
+    #expect(rest.json["continued"] as? Bool == true && rest.json["objects"] as? Int == 0)
+  }
+
   @Test func `takes its time where it is told to`() async throws {
     let house = try await House(["a"])
     #expect(try await house.keep("verify", "--max-rate", "1GB").status == 0)

@@ -148,6 +148,21 @@ import Testing
     #expect(try await stored(Self.whole, scenario))
   }
 
+  @Test func `and is purged by a redirect that leads to it, leaves nothing`() async throws {
+    let scenario = scenario()
+    let origin = try OriginServer.start { request in
+      request.path == "/to" ? .status(301, [], [("Location", "/a.png")]) : Self.start()
+    }
+    defer { origin.stop() }
+    let manifest = try scenario.manifest([origin.url("/to")])
+    #expect(try await scenario.run(manifest).errorCounts == ["truncated": 1])
+    #expect(kept(scenario).count == 2)
+    let purge = try await ProgramRun.thumbworker(
+      "purge", origin.url("/to"), "--root", scenario.root, in: scenario.folder.path)
+    #expect(purge.status == 0, "\(purge.errors)")
+    #expect(kept(scenario).isEmpty)
+  }
+
   @Test func `and is purged, leaves nothing`() async throws {
     let scenario = scenario()
     let origin = try OriginServer.start { _ in Self.start() }

@@ -36,7 +36,7 @@ package struct CollectionSummary: Sendable, Hashable {
 
 /// Deletes what nothing refers to, what no item needs any more and what is over the limits, least recently
 /// needed first. In small steps: runs go on meanwhile.
-package struct Collection: Sendable {
+package struct GarbageCollection: Sendable {
   private let keeper: Housekeeper
   private let rule: CollectionRule
   private let tell: @Sendable (EntryOverview, Reason) -> Void
@@ -65,16 +65,11 @@ package struct Collection: Sendable {
       try await enforceLimits(&summary)
       try await collectUnused(&summary)
       try await collectUnknownFiles(&summary)
-      (summary.objects, summary.bytes) = try await totals()
+      (summary.objects, summary.bytes) = try await keeper.ledger.objectTotals()
       return summary
     } catch {
       throw RunStop(error)
     }
-  }
-
-  private func totals() async throws -> (objects: Int, bytes: Int) {
-    let status = try await keeper.ledger.status(at: keeper.now)
-    return (status.objectCount, status.objectBytes)
   }
 
   // MARK: Entries that no item needs
@@ -140,7 +135,7 @@ package struct Collection: Sendable {
   }
 
   private func excess() async throws -> Excess {
-    let (objects, bytes) = try await totals()
+    let (objects, bytes) = try await keeper.ledger.objectTotals()
     return Excess(bytes: bytes, objects: objects, over: rule)
   }
 
