@@ -85,6 +85,12 @@ extension Transfer {
       }
       passedGuard = exchange.request.guarding
     }
+    // libcurl repeats a request on other kept connections where one after the other has gone: once is
+    // enough, on a new one.
+    guard report.requests == 0 || hasOpenedSocket else {
+      verdict = .wantsOwnConnection
+      return false
+    }
     report.address = route.proxy == nil ? peer : route.pinned
     report.requests += 1
     report.requestTime = Timestamp(milliseconds: exchange.request.clock.milliseconds())

@@ -1,3 +1,5 @@
+import Synchronization
+import Glibc
 import Fetching
 import HTTPCaching
 import Hashing
@@ -141,6 +143,28 @@ import Vocabulary
 
   /// libcurl takes a connection that was closed before its first answer byte for a stale one, and asks
   /// again over another. Whoever counts requests has to see it.
+  @Test func `is repeated once where kept connections turn out to be gone`() async throws {
+    let arrived = Atomic(0)
+    let origin = try OriginServer.start { request in
+      if request.path == "/die" { return .steps([.reset]) }
+      arrived.add(1, ordering: .relaxed)
+      // Each on a connection of its own.
+      while arrived.load(ordering: .relaxed) < 6 { usleep(1000) }
+      return .ok("x")
+    }
+    defer { origin.stop() }
+    let lab = Lab()
+    await withTaskGroup { group in
+      for number in 0..<6 {
+        group.addTask { _ = try? await lab.fetch(origin.url("/\(number)")) }
+      }
+    }
+    let failure = try await lab.failure(of: origin.url("/die"))
+    #expect(failure?.code == "connect" && failure?.effort.attempts == 1)
+    #expect(failure?.requests == 2)
+    #expect(origin.requests.count { $0.target == "/die" } == 2)
+  }
+
   @Test func `is counted each time that it leaves`() async throws {
     let origin = try OriginServer.start { request in
       request.path == "/stale" && request.number == 1 ? .steps([.reset]) : .ok("x")
