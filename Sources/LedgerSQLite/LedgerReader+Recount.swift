@@ -24,7 +24,7 @@ extension LedgerReader {
         SELECT key, sum(kept), sum(counted) FROM (
           SELECT job || '/' || state || '/' || minute AS key, n AS kept, 0 AS counted FROM due_counts
           UNION ALL SELECT job || '/' || state || '/' || (due_at / 60000), 0, count(*) FROM items
-            GROUP BY job, state, due_at / 60000)
+            WHERE host IS NOT NULL GROUP BY job, state, due_at / 60000)
         GROUP BY key HAVING sum(kept) <> sum(counted)
         """),
     Recount(

@@ -34,7 +34,8 @@ extension Transaction {
     return chain
   }
 
-  /// Items that name an entry are as if they had never been tried, and lose their names.
+  /// Items that name an entry are as if they had never been tried, and lose their names. A run that has
+  /// settled them already leaves them to the next: each counts once in a run.
   ///
   /// - Returns: how many there are.
   private func startAnew(
@@ -44,10 +45,10 @@ extension Transaction {
     for (number, old) in items {
       try removeNames(ofItem: number, &links)
       var new = old
-      (new.state, new.dueAt, new.run) = (.pending, 0, 0)
+      (new.state, new.dueAt) = (.pending, 0)
       try connection.run(
         """
-        UPDATE items SET state = ?, due_at = 0, run = 0, since = ?, failure_code = NULL,
+        UPDATE items SET state = ?, due_at = 0, since = ?, failure_code = NULL,
           failure_message = NULL, failure_hint = NULL, failure_disposition = NULL
         WHERE number = ?
         """, .int(new.state.rawValue), .int(try lastToken()), .int(number))

@@ -76,7 +76,8 @@ package struct Housekeeper: Sendable {
         return false
       }
       try await publishPending()
-      _ = try await ledger.forgetJob(job)  // false: somebody reads its manifest again already
+      // False: somebody reads its manifest again already.
+      if try await ledger.forgetJob(job) { store.removeFolderIfEmpty(ofJob: name) }
       return true
     } catch {
       throw RunStop(error)

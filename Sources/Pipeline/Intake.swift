@@ -95,8 +95,13 @@ extension ManifestFile {
 }
 
 /// Why a run cannot go on.
-package struct RunStop: Error, Sendable {
+package struct RunStop: WorkerFailure {
   package var failure: FailureRecord
+
+  package var code: String { failure.code }
+  package var message: String { failure.message }
+  package var hint: String { failure.hint }
+  package var disposition: Disposition { failure.disposition }
 
   init(_ error: any Error) {
     if let stop = error as? RunStop {

@@ -47,8 +47,9 @@ struct Excess {
   init() {}
 
   init(bytes: Int, objects: Int, over rule: CollectionRule) {
-    self.bytes = bytes - (rule.maxBytes ?? .max)
-    self.objects = objects - (rule.maxCount ?? .max)
+    // Where there is no limit, nothing is beyond it.
+    self.bytes = rule.maxBytes.map { bytes - $0 } ?? 0
+    self.objects = rule.maxCount.map { objects - $0 } ?? 0
   }
 
   /// What goes with an entry.

@@ -72,6 +72,9 @@ extension ObjectStore {
     }
   }
 
+  /// Removes the folder that a job had under `public/`; one in which anything stands is left alone.
+  package func removeFolderIfEmpty(ofJob job: String) { rmdir("\(published)/\(job)") }
+
   /// The jobs that have a folder under `public/`.
   package func publishedJobs() async throws(StorageFailure) -> [String] {
     let published = published

@@ -91,6 +91,29 @@ private final class House {
     #expect(house.scenario.publishedPaths.count == 1 && house.scenario.objectCount == 2)
   }
 
+  @Test func `counts no item twice in a run that is under way`() async throws {
+    let gate = Script(false)
+    let origin = try OriginServer.start { request in
+      while request.path == "/last", !gate.now { usleep(2000) }
+      return .ok(
+        PlainPNG.bytes(red: request.path.utf8.reduce(0) { $0 &+ $1 }),
+        [("Cache-Control", "max-age=600")])
+    }
+    defer { origin.stop() }
+    let scenario = Scenario()
+    let manifest = try scenario.manifest(
+      ((0..<8).map { "/\($0)" } + ["/last"]).map { origin.url($0) })
+    let run = try scenario.start(manifest)
+    while scenario.publishedPaths.count < 8 { usleep(2000) }
+    let purge = try await ProgramRun.thumbworker(
+      "purge", "--all", "--root", scenario.root, in: scenario.folder.path)
+    #expect(purge.status == 0)
+    gate.now = true
+    let result = await run.result()
+    #expect(result.nonzero == ["fetched": 9] && result.json["items"] as? Int == 9)
+    #expect(try await scenario.run(manifest).nonzero == ["fetched": 8, "fresh": 1])
+  }
+
   @Test(arguments: [["--all"], ["--job", "job"], ["--host", "127.0.0.1"]])
   func `takes everything that it is told`(_ choice: [String]) async throws {
     let house = try await House()
@@ -161,6 +184,7 @@ private final class House {
     let house = try await House()
     #expect(try await house.keep("jobs", "remove", "job").status == 0)
     #expect(house.scenario.publishedPaths.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: house.scenario.root + "/public/job"))
     #expect(try await house.keep("jobs").output == "there are no jobs\n")
     #expect(house.scenario.objectCount == 6)
     #expect(try await house.keep("gc", "--max-age", "0s").status == 0)
@@ -247,6 +271,18 @@ private final class House {
     #expect(!house.scenario.objects.contains(orphan) && house.scenario.objectCount == 2)
   }
 
+  @Test func `says what it could not delete, and what to do`() async throws {
+    let house = try await House(["a"])
+    let folder = "\(house.scenario.root)/objects/ab"
+    StorageTemporaryFolder.write([1], to: folder + "/" + String(repeating: "c", count: 62))
+    guard let closed = UnwritableFile(folder) else { return }  // no such file system
+    let result = try await house.keep("gc")
+    withExtendedLifetime(closed) {}
+    #expect(result.status == 3)
+    #expect(result.errors.hasPrefix("thumbworker: store: may not remove "), "\(result.errors)")
+    #expect(result.errors.contains("write access to the root"), "\(result.errors)")
+  }
+
   @Test func `lets what no job needs go first where a limit asks for it`() async throws {
     let house = try await House(["a", "b", "c"])
     try await house.run(["a", "b"])
@@ -257,6 +293,15 @@ private final class House {
     #expect(second.output.contains("1 of them a job needs"), "\(second.output)")
     #expect(house.scenario.objectCount == 2)
     #expect(try await house.run(["a", "b"]).nonzero == ["fresh": 1, "fetched": 1])
+  }
+
+  @Test func `keeps to one limit where entries share their bytes`() async throws {
+    let house = try await House(["ab", "ba", "c"])  // the first two are one picture
+    #expect(house.scenario.objectCount == 4)
+    let after = try await house.keep("gc", "--max-count", "0", "--json")
+    #expect(after.status == 0, "\(after.errors)")
+    #expect(after.json["evicted"] as? Int == 3 && house.scenario.objectCount == 0)
+    #expect(try await house.keep("verify").status == 0)
   }
 
   @Test func `keeps to a number of bytes`() async throws {
@@ -277,6 +322,14 @@ private final class House {
     #expect(result.status == 0, "\(result.output)")
     #expect(result.output.hasSuffix("; 3 published names\nnothing is wrong\n"))
     #expect(try await house.keep("verify", "--json").json["objects"] as? Int == 6)
+  }
+
+  @Test func `finds nothing wrong with items whose URL cannot be used`() async throws {
+    let house = try await House(["a"])
+    let manifest = try house.scenario.manifest([house.origin.url("/a"), "ftp://a.example/x"])
+    #expect(try await house.scenario.run(manifest).errorCounts == ["bad-url": 1])
+    let result = try await house.keep("verify")
+    #expect(result.status == 0, "\(result.output)")
   }
 
   @Test func `finds and mends what is damaged, gone or strange`() async throws {
