@@ -10,7 +10,7 @@ enum Schema {
   static let migrations: [String] = [
     initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
     originalWarnings, housekeeping, encoders,
-    publicationKeys,
+    publicationKeys, unwantedRecipes,
   ]
 
   static var version: Int { migrations.count }
@@ -349,6 +349,14 @@ enum Schema {
     CREATE TRIGGER name_leaves_item AFTER DELETE ON published WHEN OLD.item IS NOT NULL BEGIN
       UPDATE items SET published = NULL WHERE number = OLD.item AND published IS NOT NULL;
     END;
+    """
+
+  private static let unwantedRecipes = """
+    -- Recipes that no job asks for, as far as somebody has looked, and since when.
+    CREATE TABLE unwanted_recipes (
+      recipe BLOB NOT NULL PRIMARY KEY CHECK (length(recipe) = 16),
+      since INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
     """
 
   private static let encoders = """

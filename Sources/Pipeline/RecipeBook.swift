@@ -1,5 +1,6 @@
 import Hashing
 import LedgerCore
+import Manifests
 import Synchronization
 import Vocabulary
 
@@ -12,6 +13,31 @@ extension JobSettings {
   package func recipes(named names: [String]?, by encoders: EncoderVersions) -> [NamedRecipe] {
     variants.filter { names?.contains($0.name) ?? true }.flatMap {
       $0.recipes(by: encoders)
+    }
+  }
+}
+
+extension Housekeeper {
+  /// The recipes that any job asks for, as its manifest was read last.
+  ///
+  /// - Parameter environment: what the manifests' variables stand for.
+  /// - Returns: nil where the settings of a job cannot be read, such as those of a later version.
+  package func wantedRecipes(
+    environment: [String: String]
+  ) async throws(RunStop) -> Set<RecipeKey>? {
+    do {
+      let encoders = try await ledger.encoders()
+      var wanted: Set<RecipeKey> = []
+      for job in try await ledger.jobs() {
+        guard
+          let settings = try? settings(
+            fromHead: job.settings, environment: environment, standIn: "")
+        else { return nil }
+        wanted.formUnion(settings.recipes(named: nil, by: encoders).map { RecipeKey($0.recipe) })
+      }
+      return wanted
+    } catch {
+      throw RunStop(error)
     }
   }
 }
