@@ -54,15 +54,32 @@ package struct Rendering {
   package func run(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) -> [String] {
     vips_error_clear()
     _ = WarningLog.take()
-    let format = try allowedFormat(of: file)
+    if draws(.svg), let drawing = try SVGFile.unpacked(file) {
+      try drawing.withUnsafeBufferPointer { drawing throws(ImagingFailure) in
+        try runSVG(UnsafeRawBufferPointer(drawing))
+      }
+    } else {
+      try run(file, allowedFormat(of: file))
+    }
+    return WarningLog.take()
+  }
+
+  private func run(
+    _ file: UnsafeRawBufferPointer, _ format: ImageFormat
+  ) throws(ImagingFailure) {
     switch format {
     case .jpeg: try runJPEG(file)
     case .avif, .heic: try runHEIF(file, format)
     case .webp: try runWebP(file)
     case .bmp: try runBMP(file)
+    case .svg: try runSVG(file)
     default: try run(Original(file, format, limits: limits))
     }
-    return WarningLog.take()
+  }
+
+  private func draws(_ format: ImageFormat) -> Bool {
+    limits.formats.contains(format) && Abilities.reads.contains(format)
+      && OptionalFormats.isOpen(format)
   }
 
   private func allowedFormat(
@@ -82,6 +99,11 @@ package struct Rendering {
       }
       return format
     }
+  }
+
+  private func runSVG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
+    try SVGFile.check(file.count)
+    try run(Original(file, .svg, limits: limits))
   }
 
   private func runHEIF(
@@ -199,28 +221,39 @@ package struct Rendering {
     _ original: Original, _ indices: some Collection<Int>
   ) throws(ImagingFailure) {
     let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
-    let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
+    let possible = indices.filter { refusal(of: recipes[$0], layouts[$0]) == nil }
     let plan = LevelPlan(sizes: possible.map { layouts[$0].level }, placeholderOf: original.size)
-    let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     tellOpened(original)
-    let levels = try decoded(original, plan, shrink: shrink)
+    let levels = try decoded(original, plan)
     try tellSeen(levels[plan.placeholder], isTransparent: levels.isTransparent)
     for index in indices {
       finish(index) { recipe throws(ImagingFailure) in
-        guard layouts[index].largest.pixels <= limits.maxPixels else {
-          throw tooLarge(layouts[index].largest)
-        }
+        if let refusal = refusal(of: recipe, layouts[index]) { throw refusal }
         return try encoded(levels, layouts[index], recipe, original)
       }
     }
   }
 
+  /// Why a variant is not tried; nil where it is.
+  private func refusal(of recipe: Recipe, _ layout: Layout) -> ImagingFailure? {
+    if layout.largest.pixels > limits.maxPixels { return tooLarge(layout.largest) }
+    guard admission.unaffordable.contains(recipe) else { return nil }
+    return ImagingFailure(
+      .memory,
+      "the variant of \(layout.largest) pixels needs more than the "
+        + "\(ByteSizeText.format(limits.maxMemory)) that there are for all pictures")
+  }
+
   private func decoded(
-    _ original: Original, _ plan: LevelPlan, shrink: Int
+    _ original: Original, _ plan: LevelPlan
   ) throws(ImagingFailure) -> Levels {
+    let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     let levels: Levels
     do throws(VipsFailure) {
-      let picture = try original.picture(shrink: shrink)
+      let picture =
+        original.isDrawing
+        ? try original.picture(scale: plan.drawingScale(of: original.size))
+        : try original.picture(shrink: shrink)
       let base = try Base(
         picture, rows: original.rows(of: picture, shrink: shrink),
         orientation: original.orientation)
@@ -318,6 +351,7 @@ package struct Rendering {
     _ animation: Animation, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
     let layout = Layout(source: original.size, recipe: recipe)
+    if let refusal = refusal(of: recipe, layout) { throw refusal }
     let frame = layout.largest
     let all = frame.pixels.multipliedReportingOverflow(by: original.pages)
     guard !all.overflow, all.partialValue <= limits.maxPixels else { throw tooLarge(frame) }

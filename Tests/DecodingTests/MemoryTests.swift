@@ -45,16 +45,6 @@ import Vocabulary
     #expect(line.free == 100)
   }
 
-  /// What processes have for themselves, in bytes: resident, and not of a file.
-  private static func ownMemory(of processes: Set<pid_t>) -> Int {
-    processes.reduce(0) { sum, process in
-      let fields = String(decoding: readFile("/proc/\(process)/statm") ?? [], as: UTF8.self)
-        .split(separator: " ").compactMap { Int($0) }
-      guard fields.count > 2 else { return sum }
-      return sum + (fields[1] - fields[2]) * Int(getpagesize())
-    }
-  }
-
   private final class Watch: Sendable {
     let isOver = Atomic(false)
     let most = Atomic(0)
@@ -81,7 +71,7 @@ import Vocabulary
       }
       group.addTask {
         while !watch.isOver.load(ordering: .relaxed) {
-          watch.most.max(Self.ownMemory(of: named.processes), ordering: .relaxed)
+          watch.most.max(named.privateMemory, ordering: .relaxed)
           try? await Task.sleep(for: .milliseconds(2))  // ends with the others
         }
         return nil
@@ -112,6 +102,18 @@ import Vocabulary
     let failed = await failure(of: large, in: pool)
     #expect(failed?.code == "decoder-memory")
     #expect(failed?.disposition == .giveUp)
+    await pool.stop()
+  }
+
+  @Test func `is refused to the one variant that takes too much`() async throws {
+    let pool = try DecoderPool(executable: decoderExecutable, decoders: 1, memory: 128 << 20)
+    let rendered = try await pool.render(
+      TestPictures.photo("jpegsave", 100, 80),
+      [recipe(50), recipe(8000, nil, .png) { $0.enlarge = true }, recipe(40)])
+    let codes = rendered.rendering.variants.map { variant in
+      if case .failure(let failure) = variant { failure.code } else { "" }
+    }
+    #expect(codes == ["", "decoder-memory", ""])
     await pool.stop()
   }
 

@@ -100,6 +100,17 @@ struct DecodedPicture {
     return pixels[start..<start + bands].map(Int.init)
   }
 
+  /// The pixel as red, green, blue and alpha, whatever bands there are.
+  func rgba(_ x: Int, _ y: Int) -> [Int] {
+    let values = pixel(x, y)
+    return switch bands {
+    case 1: [values[0], values[0], values[0], 255]
+    case 2: [values[0], values[0], values[0], values[1]]
+    case 3: values + [255]
+    default: values
+    }
+  }
+
   func hasPixels(of other: DecodedPicture) -> Bool {
     size == other.size && bands == other.bands && pixels == other.pixels
   }
