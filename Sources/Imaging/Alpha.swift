@@ -83,6 +83,11 @@ extension Picture {
     return copy
   }
 
+  /// The last band.
+  func alpha() throws(VipsFailure) -> Picture {
+    try vips("extract_band", ["in": .picture(self), "band": .int(bands - 1)])
+  }
+
   /// The bands without alpha.
   func withoutAlpha() throws(VipsFailure) -> Picture {
     guard hasAlpha else { return self }

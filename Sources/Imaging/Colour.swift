@@ -52,6 +52,23 @@ struct ColourConversion {
   private static func throughProfile(
     _ picture: Picture, _ intent: VipsIntent, _ options: [String: OperationArgument]
   ) throws(VipsFailure) -> Picture {
+    // libvips cuts what is more than 255 of an alpha of 16 bits, instead of scaling it.
+    guard picture.hasAlpha, picture.image.pointee.BandFmt == VIPS_FORMAT_USHORT else {
+      return try transformed(picture, intent, options)
+    }
+    let alpha = try vips(
+      "linear",
+      [
+        "in": .picture(picture.alpha()), "a": .doubles([1 / 257.0]), "b": .doubles([0.5]),
+        "uchar": .bool(true),
+      ])
+    let colours = try transformed(picture.withoutAlpha(), intent, options)
+    return try vips("bandjoin", ["in": .pictures([colours, alpha])])
+  }
+
+  private static func transformed(
+    _ picture: Picture, _ intent: VipsIntent, _ options: [String: OperationArgument]
+  ) throws(VipsFailure) -> Picture {
     let common: [String: OperationArgument] = [
       "in": .picture(picture), "output-profile": .text("srgb"),
       "intent": .int(Int(intent.rawValue)), "depth": .int(8),

@@ -159,4 +159,49 @@ import Vocabulary
       #expect(picture.distance(at: x, 8, from: Array(repeating: x, count: bands)) <= 1, "\(x)")
     }
   }
+
+  @Test(arguments: [PNGFile.Kind.greyAlpha, .rgba], [false, true])
+  func `of 16 bits has its alpha scaled, not cut, with a profile or without`(
+    _ kind: PNGFile.Kind, _ hasProfile: Bool
+  ) async throws {
+    let name = kind == .greyAlpha ? "grey" : "p3"
+    let profile = hasProfile && kind == .rgba ? Self.profile : Self.greyProfile
+    let chunks = [(name: "iCCP", data: Array(name.utf8) + [0, 0] + PlainPNG.zlib(profile))]
+    let file = PNGFile(
+      kind: kind, depth: 16, width: 256, height: 16, chunks: hasProfile ? chunks : []
+    ).bytes { x, _ in Array(repeating: 30_000, count: kind.samples - 1) + [x * 257] }
+    let rendered = try await sharedPool.render(file, [recipe(256, nil, .png)])
+    #expect(rendered.rendering.warnings.isEmpty)
+    let picture = DecodedPicture(rendered.bytes())
+    for x in 0..<256 {
+      #expect(abs(picture.rgba(x, 8)[3] - x) <= 1, "\(picture.rgba(x, 8)) at \(x)")
+    }
+    #expect(abs(picture.rgba(255, 8)[0] - 117) < 6)
+  }
+
+  /// Of grey with a gamma of 2.2: the least that a profile needs.
+  private static let greyProfile: [UInt8] = {
+    let white = Array("XYZ ".utf8) + [0, 0, 0, 0, 0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D]
+    let curve = Array("curv".utf8) + [0, 0, 0, 0, 0, 0, 0, 1, 2, 0x33, 0, 0]
+    let text = Array("text".utf8) + [0, 0, 0, 0] + Array("grey".utf8)
+    let tags: [(String, [UInt8])] = [
+      ("wtpt", white), ("kTRC", curve), ("cprt", text), ("desc", text),
+    ]
+    var table = PlainPNG.bigEndian(tags.count)
+    var data: [UInt8] = []
+    for (name, bytes) in tags {
+      table += Array(name.utf8) + PlainPNG.bigEndian(132 + tags.count * 12 + data.count)
+      table += PlainPNG.bigEndian(bytes.count)
+      data += bytes
+    }
+    var header = [UInt8](repeating: 0, count: 128)
+    header.replaceSubrange(0..<4, with: PlainPNG.bigEndian(128 + table.count + data.count))
+    header.replaceSubrange(8..<12, with: [2, 0x10, 0, 0])
+    header.replaceSubrange(12..<16, with: "mntr".utf8)
+    header.replaceSubrange(16..<20, with: "GRAY".utf8)
+    header.replaceSubrange(20..<24, with: "XYZ ".utf8)
+    header.replaceSubrange(36..<40, with: "acsp".utf8)
+    header.replaceSubrange(68..<80, with: [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D])
+    return header + table + data
+  }()
 }
