@@ -24,6 +24,12 @@ struct ColourConversion {
   }
 
   static func toSRGB(_ picture: Picture) throws(VipsFailure) -> Picture {
+    guard picture.hasAlpha, !picture.isBytes else { return try coloursToSRGB(picture) }
+    let colours = try coloursToSRGB(picture.withoutAlpha())
+    return try vips("bandjoin", ["in": .pictures([colours, picture.alphaInBytes()])])
+  }
+
+  private static func coloursToSRGB(_ picture: Picture) throws(VipsFailure) -> Picture {
     guard let embedded = picture.blob(MetadataField.iccProfile) else {
       return try withoutProfile(picture)
     }
@@ -50,23 +56,6 @@ struct ColourConversion {
   }
 
   private static func throughProfile(
-    _ picture: Picture, _ intent: VipsIntent, _ options: [String: OperationArgument]
-  ) throws(VipsFailure) -> Picture {
-    // libvips cuts what is more than 255 of an alpha of 16 bits, instead of scaling it.
-    guard picture.hasAlpha, picture.image.pointee.BandFmt == VIPS_FORMAT_USHORT else {
-      return try transformed(picture, intent, options)
-    }
-    let alpha = try vips(
-      "linear",
-      [
-        "in": .picture(picture.alpha()), "a": .doubles([1 / 257.0]), "b": .doubles([0.5]),
-        "uchar": .bool(true),
-      ])
-    let colours = try transformed(picture.withoutAlpha(), intent, options)
-    return try vips("bandjoin", ["in": .pictures([colours, alpha])])
-  }
-
-  private static func transformed(
     _ picture: Picture, _ intent: VipsIntent, _ options: [String: OperationArgument]
   ) throws(VipsFailure) -> Picture {
     let common: [String: OperationArgument] = [

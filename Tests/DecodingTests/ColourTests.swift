@@ -151,6 +151,23 @@ import Vocabulary
     #expect(rendered.rendering.warnings.contains { $0.contains("CMYK without") })
   }
 
+  @Test func `of floating point has its alpha scaled`() async throws {
+    let file = TestPictures.locked {
+      let black = try! vips("black", ["width": .int(32), "height": .int(32), "bands": .int(4)])
+      let half = try! vips(
+        "linear",
+        [
+          "in": .picture(black), "a": .doubles([1, 1, 1, 1]), "b": .doubles([0.5, 0.5, 0.5, 0.5]),
+        ])
+      let named = try! vips(
+        "copy",
+        ["in": .picture(half), "interpretation": .int(Int(VIPS_INTERPRETATION_scRGB.rawValue))])
+      return TestPictures.save(named, "tiffsave")
+    }
+    let picture = try await render(file, recipe(32, nil, .png))
+    #expect(picture.distance(at: 9, 9, from: [188, 188, 188, 128]) <= 2)
+  }
+
   /// A white page with a square in its middle, as a JPEG of four components, which libvips writes with
   /// Adobe's marker and the other way round.
   private func inks(page: [UInt8], square: [UInt8]) -> [UInt8] {
