@@ -17,6 +17,8 @@ struct MemoryEstimate {
   let needsAllAtOnce: Bool
   /// 1 where only the first is shown.
   let frames: Int
+  /// Whether there are more frames in the file, shown or not.
+  let isAnimation: Bool
   /// Of the file, in bytes.
   let fileBytes: Int
   private(set) var recipes: [Recipe]
@@ -51,9 +53,9 @@ struct MemoryEstimate {
     case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
     // Whole pictures, as planes and as pixels, and the stacks of a dozen threads.
     case .avif, .heic: stored * (bytesPerPixel + 4) + (16 << 20)
-    // A canvas, the frame that is laid on it, and what is made of it; lossless ones are decoded to
-    // memory of their own.
-    case .webp: stored * 16
+    // A canvas, the frame that is laid on it, and what is made of them; frames without loss are decoded
+    // to memory of their own. Of an animation all that twice, however few of its frames are shown.
+    case .webp: stored * (isAnimation ? 24 : 16)
     case .gif: stored * (frames > 1 ? 12 : 8)
     // Whole surfaces of the size that is drawn, and the document.
     case .svg, .pdf: drawnPixels(plan) * 8 + fileBytes * 8

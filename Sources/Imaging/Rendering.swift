@@ -127,8 +127,9 @@ package struct Rendering {
       let size = PixelSize(width, height)
       let count = WebPContainer.frameCount(file)
       try admit(
-        .webp, size, frames: isWithinLimits(size, frames: count) ? count : 1, bands: 4,
-        bytesPerPixel: 4, needsAllAtOnce: true, fileBytes: file.count)
+        .webp, size, frames: isWithinLimits(size, frames: count) ? count : 1,
+        isAnimation: count > 1, bands: 4, bytesPerPixel: 4, needsAllAtOnce: true,
+        fileBytes: file.count)
     }
     try run(Original(file, .webp, limits: limits))
   }
@@ -145,8 +146,8 @@ package struct Rendering {
   }
 
   private func admit(
-    _ format: ImageFormat, _ size: PixelSize, frames: Int, bands: Int, bytesPerPixel: Int,
-    needsAllAtOnce: Bool, fileBytes: Int
+    _ format: ImageFormat, _ size: PixelSize, frames: Int, isAnimation: Bool = false, bands: Int,
+    bytesPerPixel: Int, needsAllAtOnce: Bool, fileBytes: Int
   ) throws(ImagingFailure) {
     let isAnimated = recipes.contains(where: \.keepsAnimation)
     // What is too large is refused for itself.
@@ -156,8 +157,8 @@ package struct Rendering {
     try admission.admit(
       MemoryEstimate(
         format: format, size: size, bands: bands, bytesPerPixel: bytesPerPixel,
-        needsAllAtOnce: needsAllAtOnce, frames: isAnimated ? frames : 1, fileBytes: fileBytes,
-        recipes: possible))
+        needsAllAtOnce: needsAllAtOnce, frames: isAnimated ? frames : 1,
+        isAnimation: isAnimation, fileBytes: fileBytes, recipes: possible))
   }
 
   private func runJPEG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {

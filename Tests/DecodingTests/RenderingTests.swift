@@ -151,6 +151,22 @@ import Vocabulary
     #expect(codes == ["", "", "unsupported-setting"])
   }
 
+  @Test func `that cannot be made takes nothing from the one that follows it`() async throws {
+    let recipes = (0..<120).map { index in
+      recipe(30 + index / 2, nil, .png) { if index % 2 == 0 { $0.maxBytes = 1 } }
+    }
+    let source = TestPictures.photo("jpegsave", 100, 80)
+    let rendered = try await sharedPool.render(source, recipes)
+    for (index, variant) in rendered.rendering.variants.enumerated() {
+      guard case .success(let made) = variant else {
+        #expect(index % 2 == 0)
+        continue
+      }
+      #expect(rendered.bytes(index).count == made.bytes)
+      #expect(DecodedPicture(rendered.bytes(index)).size.width == 30 + index / 2)
+    }
+  }
+
   @Test func `is the same bytes each time`() async throws {
     let source = TestPictures.photo("jpegsave", 700, 500)
     let recipes = [recipe(300, nil, .jpeg), recipe(100, 100, .webp) { $0.fit = .cover }]
