@@ -185,16 +185,16 @@ import Vocabulary
   /// Two hundred and fifty frames that are each a job of their own.
   @Test func `that takes too long is that image's failure alone`() async throws {
     let frames = (0..<250).map { index in
-      GIFFile.Frame(width: 500, height: 500, colour: UInt8(index % 4))
+      GIFFile.Frame(width: 120, height: 120, colour: UInt8(index % 4))
     }
     let file = GIFFile(
-      width: 500, height: 500, palette: [[250, 0, 0], [0, 250, 0], [0, 0, 250]], loop: 0,
+      width: 120, height: 120, palette: [[250, 0, 0], [0, 250, 0], [0, 0, 250]], loop: 0,
       frames: frames
     ).bytes
     let pool = try DecoderPool(executable: decoderExecutable, decoders: 2, memory: 2 << 30)
     var limits = LimitSettings()
-    limits.decodeTimeout = .milliseconds(100)
-    async let slow = code(of: file, limits, [recipe(400, nil, .webp) { $0.effort = .small }], pool)
+    limits.decodeTimeout = .milliseconds(20)
+    async let slow = code(of: file, limits, [recipe(100, nil, .webp) { $0.effort = .small }], pool)
     let plain = TestPictures.photo("jpegsave", 100, 80)
     for _ in 0..<20 {
       #expect(await code(of: plain, LimitSettings(), [recipe(50)], pool) == nil)

@@ -131,7 +131,7 @@ private struct Path: CustomTestStringConvertible {
     for (index, source) in [
       PixelSize(97, 61), PixelSize(61, 97), PixelSize(64, 64), PixelSize(130, 3), PixelSize(1, 40),
     ].enumerated() {
-      let recipes = recipes(100, about: source, seed: UInt64(index))
+      let recipes = recipes(60, about: source, seed: UInt64(index))
       let rendered = try await sharedPool.render(path.file(source.width, source.height), recipes)
       #expect(
         (rendered.rendering.width, rendered.rendering.height) == (source.width, source.height))

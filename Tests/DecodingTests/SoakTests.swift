@@ -10,11 +10,11 @@ import Vocabulary
 /// Of every format, small and large, sound and broken.
 private let varied: [[UInt8]] = {
   var files = [
-    TestPictures.photo("jpegsave", 900, 700),
+    TestPictures.photo("jpegsave", 500, 400),
     TestPictures.photo("jpegsave", 301, 207, options: ["interlace": .bool(true)]),
-    TestPictures.photo("pngsave", 500, 400),
+    TestPictures.photo("pngsave", 300, 200),
     TestPictures.photo("pngsave", 64, 64, options: ["interlace": .bool(true)]),
-    TestPictures.photo("webpsave", 400, 300), TestPictures.photo("gifsave", 120, 90),
+    TestPictures.photo("webpsave", 200, 150), TestPictures.photo("gifsave", 120, 90),
     TestPictures.photo("tiffsave", 200, 150),
     TestPictures.photo("heifsave", 80, 60, options: ["compression": .int(4), "effort": .int(0)]),
     TestPictures.file("pngsave", 90, 70, bands: 4) { x, y in [UInt8(x), UInt8(y), 9, UInt8(x + y)]

@@ -111,6 +111,17 @@ struct DecodedPicture {
     }
   }
 
+  /// All pixels without alpha, as they look on white.
+  var onWhite: [UInt8] {
+    guard bands % 2 == 0 else { return pixels }
+    return stride(from: 0, to: pixels.count, by: bands).flatMap { start in
+      let alpha = Int(pixels[start + bands - 1])
+      return (0..<bands - 1).map { band in
+        UInt8((Int(pixels[start + band]) * alpha + 255 * (255 - alpha) + 127) / 255)
+      }
+    }
+  }
+
   func hasPixels(of other: DecodedPicture) -> Bool {
     size == other.size && bands == other.bands && pixels == other.pixels
   }
