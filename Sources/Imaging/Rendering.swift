@@ -164,13 +164,17 @@ package struct Rendering {
   private func runJPEG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
     do throws(ImagingFailure) {
       try run(Original(file, .jpeg, limits: limits))
-    } catch  where error.kind == .truncated && !file.endsWithEndOfImage {
+    } catch
+      where error.kind == .truncated && !file.endsWithEndOfImage
+      && JPEGMarkers.hasOneScan(file)
+    {
       try runWithEndOfImage(file, orThrow: error)
     }
   }
 
   /// A JPEG that lacks nothing but its end marker is whole: with the marker put back, the strictest
-  /// reading finds no fault in it. One that is cut earlier has gaps that this reading sees.
+  /// reading finds no fault in it. One that is cut earlier has gaps that this reading sees, where there is
+  /// but one scan.
   private func runWithEndOfImage(
     _ file: UnsafeRawBufferPointer, orThrow failure: ImagingFailure
   ) throws(ImagingFailure) {

@@ -68,6 +68,26 @@ import Vocabulary
     #expect(try rendered.rendering.variants[0].get().width == 100)
   }
 
+  /// What is there is a picture by itself: with an end marker put back nothing would be missed.
+  @Test func `between two scans of a JPEG fails`() async throws {
+    let whole = TestPictures.photo("jpegsave", 300, 200, options: ["interlace": .bool(true)])
+    let scans = whole.indices.dropLast().filter { whole[$0] == 0xFF && whole[$0 + 1] == 0xDA }
+    // Each scan's tables stand in front of it.
+    let boundaries = scans.dropFirst().map { scan in
+      var at = scan
+      while let table = (at - 400..<at).last(where: { whole[$0] == 0xFF && whole[$0 + 1] == 0xC4 }),
+        table + 2 + Int(whole[table + 2]) << 8 + Int(whole[table + 3]) == at
+      {
+        at = table
+      }
+      return at
+    }
+    #expect(boundaries.count > 3)
+    for boundary in boundaries + [whole.count - 2] {
+      #expect(await failure(Array(whole.prefix(boundary))) == "truncated", "\(boundary)")
+    }
+  }
+
   @Test func `is empty`() async {
     #expect(await failure([]) == "not-an-image")
   }
