@@ -181,20 +181,31 @@ final class DecoderSlot {
     if death.wasKilledByUs {
       return DecodeFailure(.decoderCrashed, "the decoder fell silent\(said)")
     }
+    if death.isForMemory {
+      return DecodeFailure(
+        .decoderMemory,
+        "decoding needs more than the \(ByteSizeText.format(memory)) that were set aside for it\(said)"
+      )
+    }
     if death.signal == 0 {
-      return death.exitCode == Wire.exitOutOfMemory
-        ? DecodeFailure(
-          .decoderMemory,
-          "decoding needs more than the \(ByteSizeText.format(memory)) that were set aside for it\(said)"
-        )
-        : DecodeFailure(
-          .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")
+      return DecodeFailure(
+        .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")
     }
     let fromOutside = [SIGKILL, SIGTERM, SIGINT, SIGHUP].contains(death.signal)
     return DecodeFailure(
       fromOutside ? .decoderKilled : .decoderCrashed,
       "the decoder was ended by signal \(death.signal) (\(String(cString: strsignal(death.signal))))"
         + said)
+  }
+}
+
+extension DecoderProcess.Death {
+  /// Whether it gave up for want of memory: by GLib's way, or by those of Swift, Rust and C++, which abort
+  /// and leave nothing but words.
+  fileprivate var isForMemory: Bool {
+    if signal == 0 { return exitCode == Wire.exitOutOfMemory }
+    let words = ["Could not allocate memory", "memory allocation of", "std::bad_alloc"]
+    return signal == SIGABRT && words.contains(where: said.contains)
   }
 }
 

@@ -14,11 +14,12 @@ final class Admission {
   /// Those of an estimate's recipes that alone would take more than there ever is.
   private(set) var unaffordable: Set<Recipe> = []
 
+  /// May be called again when more is known: what is refused is refused by what was said last.
+  ///
   /// - Parameter estimate: of all recipes; those that alone can never be afforded are left out, unless
   ///   none can.
   /// - Throws: where it would never be granted.
   func admit(_ estimate: MemoryEstimate) throws(ImagingFailure) {
-    guard !isAdmitted else { return }
     let need = affordable(estimate).need
     guard isAffordable(need) else {
       throw ImagingFailure(
@@ -26,6 +27,7 @@ final class Admission {
         "decoding \(estimate.size) pixels needs about \(ByteSizeText.format(need.decoding)); "
           + "there are \(ByteSizeText.format(limits.maxMemory)) for all pictures")
     }
+    guard !isAdmitted else { return }
     admit(need)
     isAdmitted = true
   }

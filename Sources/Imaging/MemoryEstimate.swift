@@ -21,6 +21,8 @@ struct MemoryEstimate {
   let isAnimation: Bool
   /// Of the file, in bytes.
   let fileBytes: Int
+  /// Of a drawing once it is read.
+  let documentBytes: Int
   private(set) var recipes: [Recipe]
 
   /// The same with other variants.
@@ -58,7 +60,7 @@ struct MemoryEstimate {
     case .webp: stored * (isAnimation ? 24 : 16)
     case .gif: stored * (frames > 1 ? 12 : 8)
     // Whole surfaces of the size that is drawn, and the document.
-    case .svg, .pdf: drawnPixels(plan) * 8 + fileBytes * 8
+    case .svg, .pdf: drawnPixels(plan) * 8 + documentBytes
     // Whole components of 32 bits.
     case .jp2: stored * bands * 8
     case .bmp: stored * 4

@@ -22,8 +22,8 @@ package struct EncodedVariant: Sendable, Hashable {
 
 /// One original on its way to its variants.
 package struct Rendering {
-  private let recipes: [Recipe]
-  private let limits: ImagingLimits
+  let recipes: [Recipe]
+  let limits: ImagingLimits
   private let admission: Admission
   private let opened: (OpenedPicture) -> Void
   private let seen: (Placeholder) -> Void
@@ -56,7 +56,7 @@ package struct Rendering {
     _ = WarningLog.take()
     if draws(.svg), let drawing = try SVGFile.unpacked(file) {
       try drawing.withUnsafeBufferPointer { drawing throws(ImagingFailure) in
-        try runSVG(UnsafeRawBufferPointer(drawing))
+        try runDrawing(UnsafeRawBufferPointer(drawing), .svg)
       }
     } else {
       try run(file, allowedFormat(of: file))
@@ -72,7 +72,7 @@ package struct Rendering {
     case .avif, .heic: try runHEIF(file, format)
     case .webp: try runWebP(file)
     case .bmp: try runBMP(file)
-    case .svg: try runSVG(file)
+    case .svg, .pdf: try runDrawing(file, format)
     default: try run(Original(file, format, limits: limits))
     }
   }
@@ -101,53 +101,9 @@ package struct Rendering {
     }
   }
 
-  private func runSVG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    try SVGFile.check(file.count)
-    try run(Original(file, .svg, limits: limits))
-  }
-
-  private func runHEIF(
-    _ file: UnsafeRawBufferPointer, _ format: ImageFormat
-  ) throws(ImagingFailure) {
-    if Sniffed.isSequence(file) {
-      WarningLog.note("a sequence of pictures: only its cover is shown")
-    }
-    guard let ordered = HEIFProperties.ordered(file) else {
-      return try run(Original(file, format, limits: limits))
-    }
-    try ordered.withUnsafeBufferPointer { ordered throws(ImagingFailure) in
-      try run(Original(UnsafeRawBufferPointer(ordered), format, limits: limits))
-    }
-  }
-
-  /// libvips takes the memory of a whole canvas before it tells the size.
-  private func runWebP(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    try Original.checkDeclaredSize(of: file, .webp, limits)
-    if let (width, height) = DeclaredExtent.size(of: file, .webp), width > 0, height > 0 {
-      let size = PixelSize(width, height)
-      let count = WebPContainer.frameCount(file)
-      try admit(
-        .webp, size, frames: isWithinLimits(size, frames: count) ? count : 1,
-        isAnimation: count > 1, bands: 4, bytesPerPixel: 4, needsAllAtOnce: true,
-        fileBytes: file.count)
-    }
-    try run(Original(file, .webp, limits: limits))
-  }
-
-  /// Ours, which has no header apart from its pixels.
-  private func runBMP(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    try Original.checkDeclaredSize(of: file, .bmp, limits)
-    if let (width, height) = DeclaredExtent.size(of: file, .bmp), width > 0, height > 0 {
-      try admit(
-        .bmp, PixelSize(width, height), frames: 1, bands: 4, bytesPerPixel: 4,
-        needsAllAtOnce: true, fileBytes: file.count)
-    }
-    try run(Original(file, .bmp, limits: limits))
-  }
-
-  private func admit(
+  func admit(
     _ format: ImageFormat, _ size: PixelSize, frames: Int, isAnimation: Bool = false, bands: Int,
-    bytesPerPixel: Int, needsAllAtOnce: Bool, fileBytes: Int
+    bytesPerPixel: Int, needsAllAtOnce: Bool, fileBytes: Int, documentBytes: Int = 0
   ) throws(ImagingFailure) {
     let isAnimated = recipes.contains(where: \.keepsAnimation)
     // What is too large is refused for itself.
@@ -158,45 +114,13 @@ package struct Rendering {
       MemoryEstimate(
         format: format, size: size, bands: bands, bytesPerPixel: bytesPerPixel,
         needsAllAtOnce: needsAllAtOnce, frames: isAnimated ? frames : 1,
-        isAnimation: isAnimation, fileBytes: fileBytes, recipes: possible))
-  }
-
-  private func runJPEG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    do throws(ImagingFailure) {
-      try run(Original(file, .jpeg, limits: limits))
-    } catch
-      where error.kind == .truncated && !file.endsWithEndOfImage
-      && JPEGMarkers.hasOneScan(file)
-    {
-      try runWithEndOfImage(file, orThrow: error)
-    }
-  }
-
-  /// A JPEG that lacks nothing but its end marker is whole: with the marker put back, the strictest
-  /// reading finds no fault in it. One that is cut earlier has gaps that this reading sees, where there is
-  /// but one scan.
-  private func runWithEndOfImage(
-    _ file: UnsafeRawBufferPointer, orThrow failure: ImagingFailure
-  ) throws(ImagingFailure) {
-    var whole = [UInt8](file)
-    whole += [0xFF, 0xD9]
-    _ = WarningLog.take()
-    do throws(ImagingFailure) {
-      try whole.withUnsafeBufferPointer { whole throws(ImagingFailure) in
-        let bytes = UnsafeRawBufferPointer(whole)
-        let original = try Original(
-          bytes, .jpeg, limits: limits, strictness: VIPS_FAIL_ON_WARNING)
-        try run(original)
-      }
-    } catch {
-      throw failure
-    }
-    WarningLog.note("the JPEG's end marker is missing")
+        isAnimation: isAnimation, fileBytes: fileBytes, documentBytes: documentBytes,
+        recipes: possible))
   }
 
   // MARK: The picture
 
-  private func run(_ original: Original) throws(ImagingFailure) {
+  func run(_ original: Original) throws(ImagingFailure) {
     let staysAnimated = staysAnimated(original)
     try admit(
       original.format, original.size, frames: staysAnimated ? original.pages : 1,
@@ -290,7 +214,7 @@ package struct Rendering {
     return false
   }
 
-  private func isWithinLimits(_ size: PixelSize, frames: Int) -> Bool {
+  func isWithinLimits(_ size: PixelSize, frames: Int) -> Bool {
     let pixels = size.pixels.multipliedReportingOverflow(by: frames)
     return frames <= limits.maxFrames && !pixels.overflow
       && pixels.partialValue <= limits.maxPixels
@@ -391,11 +315,5 @@ extension Picture {
     guard isTransparent else { return self }
     return Encoding.hasAlpha(format)
       ? try unpremultiplied() : try flattened(on: recipe.background)
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  fileprivate var endsWithEndOfImage: Bool {
-    count >= 2 && self[count - 2] == 0xFF && self[count - 1] == 0xD9
   }
 }

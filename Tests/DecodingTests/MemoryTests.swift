@@ -50,8 +50,8 @@ import Vocabulary
     let most = Atomic(0)
   }
 
-  /// More by `THUMBWORKER_SOAK`, where fifty take a minute.
-  private static let pictures = getenv("THUMBWORKER_SOAK") == nil ? 6 : 50
+  /// Fifty take a minute.
+  private static let pictures = Soak.images == nil ? 6 : 50
 
   /// 20 MP each, which an interlaced PNG takes whole: there is room for one and a half.
   @Test func `holds for many large pictures at once`() async throws {

@@ -1,6 +1,5 @@
 import CVips
 import DecoderPool
-import Glibc
 import TestSupport
 import Testing
 import Vocabulary
@@ -83,38 +82,92 @@ private struct Mutations {
     ("AVIF", picture("heifsave", ["compression": .int(4), "effort": .int(0)])),
   ]
 
-  /// Of each file; more by `THUMBWORKER_MUTATIONS`.
-  private static let count =
-    getenv("THUMBWORKER_MUTATIONS").flatMap { Int(String(cString: $0)) } ?? 120
+  /// Of each file.
+  private static let count = Soak.images.map { max(120, $0 / 10) } ?? 120
+
+  private static let recipes = [
+    recipe(16, nil, .png), recipe(20, 20, .webp) { $0.fit = .cover }, recipe(12, nil, .jpeg),
+  ]
 
   @Test(arguments: files.indices)
   func `give codes, and nothing else`(_ index: Int) async throws {
     let (name, whole) = Self.files[index]
+    await expectCodes(of: whole, name, seed: UInt64(index + 1), in: sharedPool)
+  }
+
+  private static let drawings: [(name: String, text: String)] = [
+    (
+      "SVG",
+      """
+      <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" \
+      width="40" height="28" viewBox="0 0 40 28"><style>.a { fill: #e01414 }</style>\
+      <defs><linearGradient id="g"><stop offset="0" stop-color="red"/><stop offset="1"/>\
+      </linearGradient><filter id="f"><feGaussianBlur stdDeviation="1"/></filter></defs>\
+      <g transform="rotate(10 20 14)"><path class="a" d="M2 2 L30 4 C 30 20 10 20 2 2 z"/>\
+      <rect width="9" height="9" fill="url(#g)" filter="url(#f)"/></g>\
+      <text x="3" y="20" font-family="serif" font-size="9">a<tspan dy="2">b</tspan></text>\
+      <image xlink:href="a.png" width="9" height="9"/><use xlink:href="#f"/></svg>
+      """
+    ),
+    (
+      "PDF",
+      """
+      %PDF-1.4
+      1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
+      2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj
+      3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 40 28] /Contents 4 0 R /Resources \
+      <</Font <</F1 5 0 R>>>>>> endobj
+      4 0 obj <</Length 66>> stream
+      0.88 0.08 0.08 rg 0 0 20 28 re f BT /F1 9 Tf 4 8 Td (abc) Tj ET   
+      endstream endobj
+      5 0 obj <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>> endobj
+      trailer <</Root 1 0 R>>
+
+      """
+    ),
+  ]
+
+  @Test(arguments: drawings.indices)
+  func `of the formats that a job must allow give no other`(_ index: Int) async throws {
+    let (name, text) = Self.drawings[index]
+    let formats = ImageFormat.allowedByDefault.union([.svg, .pdf])
+    let pool = try DecoderPool(
+      executable: decoderExecutable, decoders: 2, memory: 1 << 30, formats: formats)
+    await expectCodes(of: Array(text.utf8), name, seed: 99, in: pool, formats)
+    await pool.stop()
+  }
+
+  private func expectCodes(
+    of whole: [UInt8], _ name: String, seed: UInt64, in pool: DecoderPool,
+    _ formats: Set<ImageFormat> = ImageFormat.allowedByDefault
+  ) async {
     let allowed: Set = [
       "not-an-image", "unsupported-format", "corrupt-image", "truncated", "too-many-pixels",
       "decoder-memory",
     ]
-    let recipes = [
-      recipe(16, nil, .png), recipe(20, 20, .webp) { $0.fit = .cover }, recipe(12, nil, .jpeg),
-    ]
-    #expect(await failure(whole, recipes) == nil, "\(name)")
-    var mutations = Mutations(seed: UInt64(index + 1))
-    for number in 0..<Self.count {
-      let file = mutations.next(of: whole)
+    var limits = LimitSettings()
+    limits.formats = formats
+    limits.maxPixels = 1 << 24
+    func failure(of file: [UInt8]) async -> DecodeFailure? {
       do throws(DecodeFailure) {
-        let rendered = try await sharedPool.render(file, recipes)
+        let rendered = try await pool.render(file, limits: limits, Self.recipes)
         for (place, variant) in rendered.rendering.variants.enumerated() {
           guard case .success(let made) = variant else { continue }
           #expect(rendered.bytes(place).count == made.bytes)
         }
+        return nil
       } catch {
-        #expect(
-          allowed.contains(error.code), "\(name), number \(number): \(error.code): \(error.message)"
-        )
-        #expect(error.disposition == .giveUp)
+        return error
       }
     }
+    #expect(await failure(of: whole) == nil, "\(name)")
+    var mutations = Mutations(seed: seed)
+    for number in 0..<Self.count {
+      guard let failed = await failure(of: mutations.next(of: whole)) else { continue }
+      #expect(allowed.contains(failed.code), "\(name), number \(number): \(failed)")
+      #expect(failed.disposition == .giveUp)
+    }
     // Whatever it has seen, the pool makes the next picture.
-    #expect(await failure(whole, recipes) == nil, "\(name)")
+    #expect(await failure(of: whole) == nil, "\(name)")
   }
 }

@@ -111,6 +111,15 @@ import Vocabulary
     await pool.stop()
   }
 
+  @Test(arguments: ["<path d='M1 2L3 4z' fill='red'/>", "<g/>"])
+  func `are given what their markup takes`(_ element: String) async throws {
+    let pool = try pool()
+    let file = drawing(40, 30, String(repeating: element, count: 40_000))
+    let rendered = try await pool.render(file, limits: Self.limits, [recipe(20, nil, .png)])
+    #expect(try rendered.rendering.variants[0].get().width == 20)
+    await pool.stop()
+  }
+
   @Test(arguments: [(10_000, 1), (1, 10_000), (3, 3), (4000, 4000)])
   func `are drawn in every shape`(_ width: Int, _ height: Int) async throws {
     let pool = try pool()

@@ -12,6 +12,11 @@ let decoderExecutable: String = {
   return program.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/thumbdecoder"
 }()
 
+/// Tests that can do any amount of work do little, unless `THUMBWORKER_SOAK` says for how many images.
+enum Soak {
+  static let images = getenv("THUMBWORKER_SOAK").flatMap { Int(String(cString: $0)) }
+}
+
 /// One rendering with its files.
 struct Rendered {
   var rendering: Rendering

@@ -198,6 +198,7 @@ private let slow = (
     ("kill -SEGV $$", "decoder-crashed", "signal 11"),
     ("kill -SYS $$", "decoder-crashed", "signal 31"),
     ("exit 3", "decoder-crashed", "status 3"), ("exit 71", "decoder-memory", "set aside"),
+    ("echo 'memory allocation of 8 bytes failed' >&2; kill -ABRT $$", "decoder-memory", "8 bytes"),
     ("exec sleep 60", "decoder-timeout", "longer than 50ms"),
     ("printf xyz >&3; exec sleep 60", "decoder-crashed", "malformed"),
   ]

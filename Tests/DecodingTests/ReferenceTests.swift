@@ -1,6 +1,5 @@
 import CVips
 import DecoderPool
-import Glibc
 import TestSupport
 import Testing
 import Vocabulary
@@ -83,14 +82,14 @@ private func likeness(
 
   /// Whose first picture libvips reads by itself as we do, and which are larger than their variants.
   ///
-  /// All photographs by `THUMBWORKER_SOAK`, where they take a minute; else the smaller ones.
+  /// All photographs take minutes.
   private static let files = (ImageCorpus.shared?.files ?? []).filter { file in
     let formats = ["jpeg", "png", "webp", "gif", "avif", "heif", "tiff"]
     guard file.expected == "decodes", formats.contains(file.format),
       !file.name.hasPrefix("hostile"),
       let width = file.width, let height = file.height, width >= 96, height >= 96
     else { return false }
-    return width * height <= (getenv("THUMBWORKER_SOAK") == nil ? 600_000 : 1 << 26)
+    return width * height <= (Soak.images == nil ? 600_000 : 1 << 26)
   }
 
   /// Files whose pixels are another picture where they are made by another way.

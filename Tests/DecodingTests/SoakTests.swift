@@ -1,6 +1,5 @@
 import CVips
 import DecoderPool
-import Glibc
 import TestSupport
 import Testing
 import Vocabulary
@@ -76,8 +75,7 @@ private let recipes = [
     }
   }
 
-  /// More by `THUMBWORKER_SOAK`, where 20 000 take some minutes: decoders are replaced on the way.
-  private static let count = getenv("THUMBWORKER_SOAK").flatMap { Int(String(cString: $0)) } ?? 240
+  private static let count = max(240, Soak.images ?? 0)
 
   @Test(arguments: [1, 2])
   func `leave decoders no larger than a tenth of them did`(_ decoders: Int) async throws {
