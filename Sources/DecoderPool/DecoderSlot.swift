@@ -204,7 +204,7 @@ extension DecoderProcess.Death {
   /// and leave nothing but words.
   fileprivate var isForMemory: Bool {
     if signal == 0 { return exitCode == Wire.exitOutOfMemory }
-    let words = ["Could not allocate memory", "memory allocation of", "std::bad_alloc"]
+    let words = ["failed to allocate", "memory allocation of", "std::bad_alloc"]
     return signal == SIGABRT && words.contains(where: said.contains)
   }
 }

@@ -199,6 +199,11 @@ private let slow = (
     ("kill -SYS $$", "decoder-crashed", "signal 31"),
     ("exit 3", "decoder-crashed", "status 3"), ("exit 71", "decoder-memory", "set aside"),
     ("echo 'memory allocation of 8 bytes failed' >&2; kill -ABRT $$", "decoder-memory", "8 bytes"),
+    (
+      // As Swift does, with a trace behind it.
+      "echo 'Fatal error: failed to allocate 9 bytes' >&2; seq 1 400 >&2; kill -ABRT $$",
+      "decoder-memory", "400"
+    ),
     ("exec sleep 60", "decoder-timeout", "longer than 50ms"),
     ("printf xyz >&3; exec sleep 60", "decoder-crashed", "malformed"),
   ]
