@@ -83,7 +83,7 @@ private struct Mutations {
   ]
 
   /// Of each file.
-  private static let count = Soak.images.map { max(120, $0 / 10) } ?? 120
+  private static let count = Soak.images.map { max(60, $0 / 10) } ?? 60
 
   private static let recipes = [
     recipe(16, nil, .png), recipe(20, 20, .webp) { $0.fit = .cover }, recipe(12, nil, .jpeg),
