@@ -67,11 +67,13 @@ struct RunCommand {
       connections: sources.map(\.settings.network.concurrency).max() ?? 32,
       formats: sources.reduce(into: []) { $0.formUnion($1.settings.limits.formats) })
     var worst = ExitCode.well
-    for source in sources where interruption.exitCode == nil && worst != .environment {
+    var isStopped = false
+    for source in sources where interruption.exitCode == nil && !isStopped {
       let summary = await run(source, open.worker, interruption)
       report(summary)
       let code = exitCode(of: summary)
       if code.rawValue > worst.rawValue { worst = code }
+      isStopped = summary.stoppedBy != nil
     }
     await open.close()
     return interruption.exitCode ?? worst
@@ -99,7 +101,9 @@ struct RunCommand {
   private func report(_ summary: RunSummary) {
     let report = SummaryReport(summary)
     if parsed.has("--json") { console.print([report.json]) }
-    if !parsed.has("--quiet") || summary.stoppedBy != nil || summary.calledOff != nil {
+    if !parsed.has("--quiet") || summary.stoppedBy != nil || summary.calledOff != nil
+      || !summary.sourceFailures.isEmpty
+    {
       console.complain(report.lines)
     }
   }
@@ -107,6 +111,7 @@ struct RunCommand {
   private func exitCode(of summary: RunSummary) -> ExitCode {
     if summary.stoppedBy != nil { return .environment }
     if summary.calledOff != nil { return .someFailed }
+    if !summary.sourceFailures.isEmpty { return .environment }
     return summary.failedShare > failAbove ? .someFailed : .well
   }
 

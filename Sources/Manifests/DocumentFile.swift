@@ -51,7 +51,7 @@ final class DocumentFile: Sendable {
 
 extension ManifestFile.Identity {
   /// - Returns: nil for anything but a regular file.
-  fileprivate init?(ofDescriptor descriptor: CInt) {
+  init?(ofDescriptor descriptor: CInt) {
     var info = stat()
     guard fstat(descriptor, &info) == 0 else { return nil }
     self.init(info)
@@ -80,5 +80,3 @@ extension ManifestFailure {
       source: path, problems: [Problem(place: "", message: reason)], hint: hint)
   }
 }
-
-private func systemError(_ number: CInt) -> String { String(cString: strerror(number)) }

@@ -1,4 +1,5 @@
-// Manifests: a job's file in; its settings, and its items as a stream, out.
+// Manifests: a job's file in; its settings, its items as a stream and its sources' addresses, out.
+// A source's file in, its items as a stream out: `SourceReader`.
 //
 //     path ─► DocumentFile ─► DocumentPass ─► JSONParser (yajl) ─► DocumentWalker
 //                                                       head: JSONValue ─┤├─ items: ItemScanner
@@ -10,6 +11,7 @@
 // eight bytes per item to find ids that stand twice. Everything blocks on the disk: it runs on a
 // thread that the caller owns.
 
+import Glibc
 import Hashing
 import Vocabulary
 
@@ -32,7 +34,10 @@ package final class ManifestFile: Sendable {
   package let digest: Digest
   /// Taken before the first byte was read.
   package let identity: Identity
+  /// Of those in `items`.
   package let itemCount: Int
+  /// Where more items are, in order.
+  package let sources: [SourceAddress]
   private let file: DocumentFile
 
   /// First pass: reads the whole document once, checks everything, keeps only the head.
@@ -61,14 +66,16 @@ package final class ManifestFile: Sendable {
     problems.append(itemProblems)
     checkVariantNames(check.variantLists, among: head.variantNames, problems)
     try findDuplicates(check.fingerprints, in: file, problems)
+    checkFiles(of: head.sources, problems)
     guard problems.isEmpty else { throw problems.failure(of: path) }
     return ManifestFile(
       file, settings: head.settings, head: walker.head.withAbsolutePaths(from: folder),
-      digest: hash.finish(), itemCount: walker.itemCount)
+      digest: hash.finish(), itemCount: walker.itemCount, sources: head.sources)
   }
 
   private init(
-    _ file: DocumentFile, settings: JobSettings, head: JSONValue, digest: Digest, itemCount: Int
+    _ file: DocumentFile, settings: JobSettings, head: JSONValue, digest: Digest, itemCount: Int,
+    sources: [SourceAddress]
   ) {
     self.file = file
     path = file.path
@@ -77,6 +84,7 @@ package final class ManifestFile: Sendable {
     headText = HeadText.make(from: head, name: settings.name)
     self.digest = digest
     self.itemCount = itemCount
+    self.sources = sources
   }
 
   /// Second pass: the items in order. Any number of readers may be made, one after the other or at
@@ -126,6 +134,18 @@ package final class ManifestFile: Sendable {
       problems.add(
         place,
         "unknown variant \(Shown.quoted(name))\(Suggestion.text(for: name, among: known.sorted()))")
+    }
+  }
+
+  private static func checkFiles(of sources: [SourceAddress], _ problems: Problems) {
+    for (i, source) in sources.enumerated() {
+      guard case .file(let path) = source.location else { continue }
+      var info = stat()
+      let reason =
+        access(path, R_OK) != 0
+        ? systemError(errno)
+        : stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR ? "is a folder" : nil
+      if let reason { problems.add(.document["sources"][i], "\(Shown.plain(path)): \(reason)") }
     }
   }
 
