@@ -12,7 +12,8 @@ struct EnqueueCommand {
     let reread = call.parsed.has("--reread")
     guard
       let sources = await jobSources(
-        call.parsed.operands, call.site, reread: reread, call.environment, call.console)
+        call.parsed.operands, call.site, reread: reread,
+        variants: call.parsed.values["--variant"] ?? [], call.environment, call.console)
     else { return .usage }
     let (keeper, engine, fetcher) = try await call.site.openToEnqueue()
     defer { engine.stop() }

@@ -9,21 +9,23 @@ import Vocabulary
 ///
 /// - Returns: nil where something is wrong; it has been said.
 func jobSources(
-  _ paths: [String], _ site: Site, reread: Bool, _ environment: [String: String],
-  _ console: Console
+  _ paths: [String], _ site: Site, reread: Bool, variants: [String],
+  _ environment: [String: String], _ console: Console
 ) async -> [JobSource]? {
   var known: [String: JobSource] = [:]
   if !reread, let ledger = try? await site.ledgerToRead() {  // else opening it says why
     let recall = ManifestRecall(
       ledger: ledger, environment: environment,
       now: Timestamp(milliseconds: WallClock.system.milliseconds()))
-    for path in paths {
+    for path in paths where !SourceAddress.isLikely(path) {
       known[path] = await recall.source(ofManifestAt: ManifestFile.absolutePath(of: path))
     }
     await ledger.close()
   }
   let unknown = paths.filter { known[$0] == nil }
-  guard let opened = openManifests(unknown, environment, console) else { return nil }
+  guard let opened = openManifests(unknown, variants: variants, environment, console) else {
+    return nil
+  }
   for (path, manifest) in zip(unknown, opened) { known[path] = .manifest(manifest) }
   let sources = paths.compactMap { known[$0] }
   return haveNamesOfTheirOwn(sources.map(\.settings.name), console) ? sources : nil
@@ -31,15 +33,19 @@ func jobSources(
 
 /// Opens every manifest, so that all that is wrong is told in one go.
 ///
+/// - Parameter variants: as `--variant` has them, of those that are sources themselves.
 /// - Returns: nil where something is wrong; it has been said.
 func openManifests(
-  _ paths: [String], _ environment: [String: String], _ console: Console
+  _ paths: [String], variants: [String], _ environment: [String: String], _ console: Console
 ) -> [ManifestFile]? {
   var manifests: [ManifestFile] = []
   var isGood = true
   for path in paths {
     do {
-      manifests.append(try ManifestFile.open(path: path, environment: environment))
+      manifests.append(
+        SourceAddress.isLikely(path)
+          ? try ManifestFile.open(source: path, variants: variants)
+          : try ManifestFile.open(path: path, environment: environment))
     } catch {
       isGood = false
       console.complain([error.message])

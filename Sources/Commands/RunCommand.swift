@@ -15,6 +15,7 @@ struct RunCommand {
   private let style: ProgressDisplay.Style
   private let failAbove: Double
   private let workers: Int?
+  private var variants: [String] { parsed.values["--variant"] ?? [] }
 
   init(_ parsed: ParsedArguments, _ environment: [String: String], _ console: Console)
     throws(UsageError)
@@ -53,14 +54,14 @@ struct RunCommand {
   func execute(_ interruption: Interruption) async throws -> ExitCode {
     let site = try Site(parsed, environment)
     if parsed.has("--dry-run") {
-      guard let manifests = openManifests(parsed.operands, environment, console) else {
-        return .usage
-      }
+      guard
+        let manifests = openManifests(parsed.operands, variants: variants, environment, console)
+      else { return .usage }
       return try await plan(manifests, site)
     }
     guard
       let sources = await jobSources(
-        parsed.operands, site, reread: options.reread, environment, console)
+        parsed.operands, site, reread: options.reread, variants: variants, environment, console)
     else { return .usage }
     let open = try await site.open(
       workers: workers, memory: sources.map(\.settings.limits.memory).min() ?? 2 << 30,

@@ -19,9 +19,10 @@ struct ValidateCommand {
   }
 
   func execute() async -> ExitCode {
-    guard let manifests = openManifests(parsed.operands, environment, console) else {
-      return .usage
-    }
+    guard
+      let manifests = openManifests(
+        parsed.operands, variants: parsed.values["--variant"] ?? [], environment, console)
+    else { return .usage }
     var worst = ExitCode.well
     for (path, manifest) in zip(parsed.operands, manifests) {
       let survey = await SourceSurvey(of: manifest, most: Self.mostBadLines).run()

@@ -49,7 +49,40 @@ package final class ManifestFile: Sendable {
   package static func open(
     path: String, environment: [String: String]
   ) throws(ManifestFailure) -> ManifestFile {
-    let file = try DocumentFile(path: path)
+    try open(
+      try DocumentFile(path: path), folder: folder(ofFileAt: path),
+      defaultName: defaultName(ofFileAt: path), environment: environment)
+  }
+
+  /// A job of one source, without a manifest's file: its name is the source's base name.
+  ///
+  /// - Parameters:
+  ///   - source: as a manifest's `sources` would have it, from the working folder.
+  ///   - variants: as on the command line, `thumb=200x200,fit=cover`.
+  package static func open(
+    source: String, variants: [String]
+  ) throws(ManifestFailure) -> ManifestFile {
+    var values: [JSONValue] = []
+    for text in variants {
+      do throws(VariantOptionFault) {
+        values.append(try VariantOption(text).value)
+      } catch {
+        throw ManifestFailure(
+          source: source, problems: [Problem(place: "", message: error.message)])
+      }
+    }
+    let document = JSONValue.object([
+      .init(key: "version", value: .number("1")), .init(key: "variants", value: .array(values)),
+      .init(key: "sources", value: .array([.string(source)])),
+    ])
+    return try open(
+      DocumentFile(text: document.canonicalText, path: source),
+      folder: FilePaths.absolute(""), defaultName: defaultName(ofSource: source), environment: [:])
+  }
+
+  private static func open(
+    _ file: DocumentFile, folder: String, defaultName: String, environment: [String: String]
+  ) throws(ManifestFailure) -> ManifestFile {
     let check = ItemCheck()
     let itemProblems = Problems()
     let walker = DocumentWalker(sink: check, problems: itemProblems)
@@ -60,14 +93,13 @@ package final class ManifestFile: Sendable {
       throw error.followed(by: itemProblems)
     }
     let problems = Problems()
-    let folder = folder(ofFileAt: path)
     let head = SettingsReader(problems: problems, environment: environment, folder: folder)
-      .read(walker.head, defaultName: defaultName(ofFileAt: path))
+      .read(walker.head, defaultName: defaultName)
     problems.append(itemProblems)
     checkVariantNames(check.variantLists, among: head.variantNames, problems)
     try findDuplicates(check.fingerprints, in: file, problems)
     checkFiles(of: head.sources, problems)
-    guard problems.isEmpty else { throw problems.failure(of: path) }
+    guard problems.isEmpty else { throw problems.failure(of: file.path) }
     return ManifestFile(
       file, settings: head.settings, head: walker.head.withAbsolutePaths(from: folder),
       digest: hash.finish(), itemCount: walker.itemCount, sources: head.sources)
@@ -117,6 +149,15 @@ package final class ManifestFile: Sendable {
     let base = path.split(separator: "/").last ?? ""
     guard let dot = base.lastIndex(of: "."), dot > base.startIndex else { return String(base) }
     return String(base[..<dot])
+  }
+
+  /// `lists/urls.txt.gz` → `urls`; standard input → `stdin`.
+  private static func defaultName(ofSource source: String) -> String {
+    if source == "-" { return "stdin" }
+    let path = String(source.prefix { $0 != "?" })
+    let name = defaultName(ofFileAt: path)
+    let isPacked = path.hasSuffix(".gz") || path.hasSuffix(".zst")
+    return isPacked ? defaultName(ofFileAt: name) : name
   }
 
   /// Absolute: what its paths are relative to.

@@ -90,4 +90,23 @@ import Testing
     #expect(queued.status == 3 && queued.output.contains("3 items on the queue"))
     #expect(queued.errors.contains("standard input: is empty"), "\(queued.errors)")
   }
+
+  @Test func `may be a source alone`() async throws {
+    let folder = StorageTemporaryFolder()
+    let list = folder.path + "/list.txt"
+    try Data("http://127.0.0.1:1/a\n".utf8).write(to: URL(fileURLWithPath: list))
+    let arguments = [list, "--variant", "thumb=20x20,fit=cover"]
+    let plan = try await ProgramRun(
+      "thumbworker", ["run", "--dry-run", "--json", "--root", folder.path + "/root"] + arguments,
+      in: folder.path
+    ).result()
+    #expect(plan.status == 0 && plan.json["job"] as? String == "list")
+    #expect((plan.json["plan"] as? [String: Int])?["fetch"] == 1)
+    // What the manifest's `network.allow` would exempt is out of bounds here.
+    let run = try await ProgramRun(
+      "thumbworker", ["run", "--json", "--root", folder.path + "/root"] + arguments,
+      in: folder.path
+    ).result()
+    #expect(run.status == 1 && run.errorCounts == ["blocked-address": 1])
+  }
 }

@@ -32,6 +32,13 @@ package struct SourceAddress: Sendable, Hashable {
     self = address
   }
 
+  /// Whether a text in a manifest's place is rather a source: by its name's extension, or since it is a
+  /// URL or standard input.
+  package static func isLikely(_ text: String) -> Bool {
+    text == "-" || scheme(of: text) != nil
+      || SourceFormat(name: String(text.split(separator: "/").last ?? "")) != nil
+  }
+
   package init(_ url: ItemURL) {
     location = .web(url)
     shown = url.description
