@@ -12,6 +12,7 @@ func jobSources(
   _ paths: [String], _ site: Site, reread: Bool, variants: [String],
   _ environment: [String: String], _ console: Console
 ) async -> [JobSource]? {
+  guard mayHave(variants, paths, console) else { return nil }
   var known: [String: JobSource] = [:]
   if !reread, let ledger = try? await site.ledgerToRead() {  // else opening it says why
     let recall = ManifestRecall(
@@ -23,9 +24,8 @@ func jobSources(
     await ledger.close()
   }
   let unknown = paths.filter { known[$0] == nil }
-  guard let opened = openManifests(unknown, variants: variants, environment, console) else {
-    return nil
-  }
+  guard let opened = openManifests(unknown, variants: variants, environment, console)
+  else { return nil }
   for (path, manifest) in zip(unknown, opened) { known[path] = .manifest(manifest) }
   let sources = paths.compactMap { known[$0] }
   return haveNamesOfTheirOwn(sources.map(\.settings.name), console) ? sources : nil
@@ -38,6 +38,7 @@ func jobSources(
 func openManifests(
   _ paths: [String], variants: [String], _ environment: [String: String], _ console: Console
 ) -> [ManifestFile]? {
+  guard mayHave(variants, paths, console) else { return nil }
   var manifests: [ManifestFile] = []
   var isGood = true
   for path in paths {
@@ -54,6 +55,16 @@ func openManifests(
   }
   let isUnique = haveNamesOfTheirOwn(manifests.map(\.settings.name), console)
   return isGood && isUnique ? manifests : nil
+}
+
+/// A manifest says itself what its variants are.
+private func mayHave(_ variants: [String], _ paths: [String], _ console: Console) -> Bool {
+  guard !variants.isEmpty, !paths.contains(where: SourceAddress.isLikely) else { return true }
+  console.complain([
+    "--variant is for a source in a manifest's place, such as urls.txt",
+    "  write the manifest's variants into it",
+  ])
+  return false
 }
 
 /// Says so where two jobs have one name.

@@ -59,6 +59,20 @@ struct SourceFolder: Sendable {
     unlinkat(folder.descriptor, "\(key).\(digest)", 0)
   }
 
+  /// Deletes what was written before a time, of keys that nobody needs, and bodies that no note names.
+  func sweep(keeping needed: Set<EntryKey>, before: Timestamp) throws(StorageFailure) {
+    guard let folder = try? Folder(opening: root.sources) else { return }
+    for name in try folder.names() {
+      let parts = name.split(separator: ".")
+      guard let key = parts.first.flatMap({ EntryKey(hex: $0) }),
+        let status = folder.status(of: name),
+        status.st_mtim.tv_sec < before.milliseconds / 1000
+      else { continue }
+      let isNamed = parts.count == 1 || note(key, in: folder).map { "\($0.digest)" } == parts[1]
+      if !needed.contains(key) || !isNamed { unlinkat(folder.descriptor, name, 0) }
+    }
+  }
+
   private func path(_ key: EntryKey, _ digest: Digest) -> String {
     "\(root.sources)/\(key).\(digest)"
   }
@@ -118,6 +132,16 @@ extension ObjectStore {
     let sources = sources
     try await onThread(named: "store-source") { () throws(StorageFailure) in
       sources.forget(key, digest)
+    }
+  }
+
+  /// Deletes what was kept of sources before a time and nobody needs any more.
+  package func sweepSources(
+    keeping needed: Set<EntryKey>, before: Timestamp
+  ) async throws(StorageFailure) {
+    let sources = sources
+    try await onThread(named: "store-source") { () throws(StorageFailure) in
+      try sources.sweep(keeping: needed, before: before)
     }
   }
 

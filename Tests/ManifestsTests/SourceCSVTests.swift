@@ -48,6 +48,10 @@ private func csv(_ note: String, _ text: String, _ expected: String...) -> Sourc
       "url,t\nhttp://a/1,\"\(String(repeating: "\"\"a\"\"\n", count: 300_000))\",\"x\ny\"\nhttp://a/2,\n",
       "2! has over 1 MiB", "300004 - http://a/2"),
     csv(
+      "a record of over 1 MiB of commas",
+      "url,t\n\(String(repeating: "\"\",", count: (1 << 20) + 1))\nhttp://a/2,\n",
+      "2! has over 1 MiB", "3 - http://a/2"),
+    csv(
       "a record of over 1 MiB without any",
       "url,t\nhttp://a/1,\(String(repeating: "x", count: 1 << 20))\nhttp://a/2,\n",
       "2! has over 1 MiB", "3 - http://a/2"),

@@ -169,6 +169,24 @@ private final class ListSite: Sendable {
     #expect(try await shop.items() == ["http://a.example/1"])
   }
 
+  @Test func `is forgotten when no job has had it for long`() async throws {
+    for path in ["/one", "/two"] { site.says(path, "http://a.example\(path)\n") }
+    let ledger = shop.worker.ledger as! any Ledger & LedgerHousekeeping
+    let keeper = Housekeeper(ledger: ledger, store: shop.worker.store, clock: shop.clock.wall)
+    #expect(try await shop.enqueue(manifest("/one", "/two")) == [])
+    func kept() -> Int { StorageTemporaryFolder.names(in: shop.root.sources).count }
+    #expect(kept() == 4)
+    #expect(try await shop.enqueue(manifest("/two")) == [])
+    // The test's clock is ahead of the disk's: all was written long ago.
+    var rule = CollectionRule()
+    rule.retain = .zero
+    _ = try await GarbageCollection(keeper: keeper, rule: rule).run()
+    #expect(kept() == 2)
+    _ = site.asked()
+    #expect(try await shop.enqueue(manifest("/two")) == [])
+    #expect(site.asked() == ["changed? /two"])
+  }
+
   @Test func `may be an index: each of its sitemaps costs a 304 as well`() async throws {
     site.saysIndex("/index.xml", of: ["/1.xml", "/2.xml", "/1.xml", "/more.xml"])
     site.saysIndex("/more.xml", of: ["/3.xml"])

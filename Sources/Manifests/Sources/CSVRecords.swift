@@ -99,8 +99,9 @@ final class CSVRecords {
     case (UInt8(ascii: "\""), .unquoted):
       refuse("a quote in a field that does not begin with one", take)
     case (UInt8(ascii: ","), _):
-      ends.append(bytes.count)
       state = .fieldStart
+      guard hasRoom(for: 1, take) else { return }
+      ends.append(bytes.count)
     case (UInt8(ascii: "\n"), _):
       endRecord(take)
       lineNow += 1
@@ -115,13 +116,18 @@ final class CSVRecords {
   private func append(
     _ more: Slice<UnsafeBufferPointer<UInt8>>, _ take: (Result<Record, Refusal>) -> Void
   ) {
-    guard bytes.count + more.count <= Self.mostBytes else {
-      let next = state == .quoted ? State.overlongInQuotes : .overlong
-      refuse(tooLong, take)
-      state = next
-      return
-    }
-    bytes.append(UnsafeBufferPointer(rebasing: more))
+    if hasRoom(for: more.count, take) { bytes.append(UnsafeBufferPointer(rebasing: more)) }
+  }
+
+  /// Whether the record may grow by so many bytes, commas included; else it is refused.
+  private func hasRoom(
+    for more: Int, _ take: (Result<Record, Refusal>) -> Void
+  ) -> Bool {
+    if bytes.count + ends.count + more <= Self.mostBytes { return true }
+    let next = state == .quoted ? State.overlongInQuotes : .overlong
+    refuse(tooLong, take)
+    state = next
+    return false
   }
 
   private func refuse(_ reason: String, _ take: (Result<Record, Refusal>) -> Void) {
