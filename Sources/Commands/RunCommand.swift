@@ -124,6 +124,11 @@ struct RunCommand {
       let counts = try await DryRun(
         ledger: ledger, manifest: manifest, options: options, now: now, encoders: encoders
       ).run()
+      for source in manifest.sources where source.url != nil {
+        console.complain([
+          "\(manifest.settings.name): \(source.shown) was not asked: its items are not in the plan"
+        ])
+      }
       let report = PlanReport(job: manifest.settings.name, counts: counts)
       console.print(parsed.has("--json") ? [report.json] : report.lines)
     }

@@ -24,7 +24,8 @@ struct ValidateCommand {
         parsed.operands, variants: parsed.values["--variant"] ?? [], environment, console)
     else { return .usage }
     var worst = ExitCode.well
-    for (path, manifest) in zip(parsed.operands, manifests) {
+    for manifest in manifests {
+      let path = manifest.path
       let survey = await SourceSurvey(of: manifest, most: Self.mostBadLines).run()
       tell(survey, of: path)
       let count = manifest.itemCount + survey.items

@@ -62,6 +62,8 @@ package final class ManifestFile: Sendable {
   package static func open(
     source: String, variants: [String]
   ) throws(ManifestFailure) -> ManifestFile {
+    // A URL may hold a secret, and this is in each message.
+    let shown = (try? SourceAddress(source, folder: "/"))?.shown ?? Shown.plain(source)
     var values: [JSONValue] = []
     for text in variants {
       do throws(VariantOptionFault) {
@@ -76,7 +78,7 @@ package final class ManifestFile: Sendable {
       .init(key: "sources", value: .array([.string(source)])),
     ])
     return try open(
-      DocumentFile(text: document.canonicalText, path: source),
+      DocumentFile(text: document.canonicalText, path: shown),
       folder: FilePaths.absolute(""), defaultName: defaultName(ofSource: source), environment: [:])
   }
 
@@ -151,13 +153,18 @@ package final class ManifestFile: Sendable {
     return String(base[..<dot])
   }
 
-  /// `lists/urls.txt.gz` → `urls`; standard input → `stdin`.
+  /// `lists/My Urls.txt.gz` → `my-urls`; standard input → `stdin`.
   private static func defaultName(ofSource source: String) -> String {
     if source == "-" { return "stdin" }
     let path = String(source.prefix { $0 != "?" })
-    let name = defaultName(ofFileAt: path)
-    let isPacked = path.hasSuffix(".gz") || path.hasSuffix(".zst")
-    return isPacked ? defaultName(ofFileAt: name) : name
+    var name = defaultName(ofFileAt: path)
+    if path.hasSuffix(".gz") || path.hasSuffix(".zst") { name = defaultName(ofFileAt: name) }
+    let legal = name.lowercased().map { character in
+      character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
+        ? character : "-"
+    }
+    let begun = legal.drop { "._-".contains($0) }.prefix(64)
+    return begun.isEmpty ? "list" : String(begun)
   }
 
   /// Absolute: what its paths are relative to.

@@ -40,6 +40,25 @@ import Vocabulary
   }
 
   @Test(arguments: [
+    ("/a/My List.csv.gz", "my-list"), ("-", "stdin"),
+    ("https://a.example/x/Feed.xml?sig=s", "feed"),
+    ("https://a.example/?a=b", "a"), ("/a/...txt", "list"), ("/a/2026.txt", "2026"),
+  ])
+  func `has a name that a job may have`(source: String, name: String) throws {
+    if source.hasPrefix("/") {
+      let file = ManifestTestFile("", named: String(source.dropFirst(3)))
+      #expect(try ManifestFile.open(source: file.path, variants: []).settings.name == name)
+    } else {
+      #expect(try ManifestFile.open(source: source, variants: []).settings.name == name)
+    }
+  }
+
+  @Test func `shows no secret of its URL`() throws {
+    let job = try ManifestFile.open(source: "https://a.example/x.csv?token=s3cret", variants: [])
+    #expect(!job.path.contains("s3cret") && job.sources[0].text.contains("s3cret"))
+  }
+
+  @Test(arguments: [
     ("-", true), ("urls.txt", true), ("a/feed.csv.gz", true), ("x.jsonl.zst", true),
     ("https://a.example/x", true), ("sitemap.xml", true), ("catalog.json", false),
     ("jobs/catalog", false), ("txt", false),

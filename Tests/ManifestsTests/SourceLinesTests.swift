@@ -51,7 +51,7 @@ import Testing
       {"url": "http://a/3", "ulr": 1, "id": 2}
       {"url": "http://a/4", "variants": ["thumbs"]}
       {"url": "http://a/5", "variants": ["big", "big"]}
-      [{"url": "http://a/6"}]
+       [{"url": "http://a/6"}]
       17
       {"url": "http://a/8", "id": "../x"}
       {"url": "http://a/9\\ud83d"}
@@ -75,6 +75,12 @@ import Testing
       Array(#"{"url":"http://a/"#.utf8) + [0xC0] + Array("\"}\n\"http://a/2\"".utf8),
       "1! not JSON: lexical error: invalid bytes in UTF8 string.", "2 - http://a/2"),
   ]
+
+  @Test(arguments: ["a.json", "a.jsonl", "feed.gz"])
+  func `is no JSON array, and says how to make lines of one`(name: String) {
+    let read = readSource(" [\n{\"url\": \"http://a/1\"}\n]\n", named: name)
+    #expect(read == ["! s: is a JSON array: write an item on each line, as jq -c '.[]' does"])
+  }
 
   @Test(arguments: text + json) func `gives each line's item or failure`(_ row: SourceRow) {
     #expect(readSource(row.bytes, named: row.name) == row.expected)
