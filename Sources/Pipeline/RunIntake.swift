@@ -12,6 +12,14 @@ final class RunIntake: Sendable {
   }
 
   private let state = Mutex(State())
+  private let reading = Mutex<Task<Void, Never>?>(nil)
+
+  fileprivate func begin(_ task: Task<Void, Never>) { reading.withLock { $0 = task } }
+
+  /// Whoever stops does not wait for what is being sent.
+  fileprivate func giveUpIfStopping(_ board: RunBoard) {
+    if board.isStopping { reading.withLock { $0?.cancel() } }
+  }
 
   /// Whether all of the job's items are in the ledger, or no more will come.
   var isOver: Bool { state.withLock { $0.result != nil } }
@@ -28,13 +36,18 @@ final class RunIntake: Sendable {
       let (job, result) = state.withLock { ($0.job, $0.result) }
       if let result { return try result.get() }
       if let job { return job }
+      giveUpIfStopping(board)
       await board.changed.wait()
     }
   }
 
   /// Waits until all is read, or given up.
   func end(_ board: RunBoard) async throws(RunStop) {
-    while !isOver { await board.changed.wait() }
+    while !isOver {
+      giveUpIfStopping(board)
+      await board.changed.wait()
+    }
+    if board.isStopping { return }  // for a reason that is known
     _ = try state.withLock { $0.result! }.get()  // there is one: it is over
   }
 }
@@ -46,10 +59,12 @@ extension JobRun {
   ) async throws(RunStop) {
     let intake = RunIntake()
     let reading = Task { await takeIn(intake, at: now) }
+    intake.begin(reading)
     do {
       try await work(intake)
     } catch {
       board.stop(because: error.failure)
+      intake.giveUpIfStopping(board)
       await reading.value
       throw error
     }
@@ -74,7 +89,7 @@ extension JobRun {
       board.noteRemaining(try await worker.publish(result.removed))
       intake.isOver(.success(result.job))
     } catch {
-      board.stop(because: error.failure)
+      if !board.isStopping { board.stop(because: error.failure) }
       intake.isOver(.failure(error))
     }
     board.changed.raise()

@@ -39,8 +39,10 @@ private final class Pipe: Sendable {
     pipe = Pipe(files.path("pipe"))
   }
 
-  private func run(_ board: RunBoard = RunBoard()) async throws -> RunSummary {
-    let manifest = files.manifest(#""sources": ["pipe"]"#)
+  private func run(
+    _ board: RunBoard = RunBoard(), source: String = "pipe"
+  ) async throws -> RunSummary {
+    let manifest = files.manifest("\"sources\": [\"\(source)\"]")
     return await JobRun(
       worker: shop.worker,
       source: .manifest(try ManifestFile.open(path: manifest, environment: [:])),
@@ -81,5 +83,18 @@ private final class Pipe: Sendable {
     never.open()
     #expect(summary.isInterrupted && summary.sourceFailures == [])
     #expect(try await shop.items() == (1...3).map { origin.url("/\($0)") })
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `is not waited for by who stops`() async throws {
+    let board = RunBoard()
+    let origin = try OriginServer.start { request in
+      board.interrupt()
+      return .steps([.hang])
+    }
+    defer { origin.stop() }
+    let summary = try await run(board, source: origin.url("/feed"))
+    #expect(summary.isInterrupted && summary.sourceFailures == [])
+    #expect(summary.stoppedBy?.code == "cancelled")
   }
 }
