@@ -1,6 +1,6 @@
 import LedgerCore
-import Storage
 import Manifests
+import Storage
 import Vocabulary
 
 // Sources: each in the manifest's order, the sitemaps of an index behind it.

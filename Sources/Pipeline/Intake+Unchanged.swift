@@ -1,6 +1,6 @@
 import LedgerCore
-import Storage
 import Manifests
+import Storage
 import Vocabulary
 
 // A manifest whose bytes and sources are those that were read last is not read.

@@ -57,6 +57,7 @@ import Testing
       {"url": "http://a/9\\ud83d"}
       {}
       {"url": "http://a/11"}
+      {"url": "http://a/12"} {"url": "http://a/12b"} "http://a/12c"
       """, "1! the object has no end",
       "2! not JSON: parse error: unallowed token at this point in JSON text",
       #"3! ulr: unknown key, did you mean "url"?; id: must be a string, not a number"#,
@@ -64,7 +65,7 @@ import Testing
       "6! must be an object or a URL, not an array", "7! must be an object or a URL, not a number",
       #"8! id: "../x": an id must not hold the segment "..""#,
       "9! not JSON: a \\u escape that is half of a surrogate pair", "10! url: is missing",
-      "11 - http://a/11"),
+      "11 - http://a/11", "12! holds more than one item"),
     SourceRow(
       "a line of over 1 MiB", "a.ndjson",
       #"{"url":"http://a/1","meta":""# + String(repeating: "x", count: 1 << 20)

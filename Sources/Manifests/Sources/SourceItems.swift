@@ -5,8 +5,8 @@ final class SourceItems: ItemSink {
   private(set) var items = ItemQueue<ManifestItem>()
   private(set) var lines = ItemQueue<Int>()
   private(set) var badLines = 0
-  /// Of the line under way: they count when it has no fault.
-  private var pending: [ManifestItem] = []
+  /// Of the line under way: it counts when the line has no fault.
+  private var pending: ManifestItem?
   /// Where an item that is complete has begun.
   var line = 0
   let problems = Problems()
@@ -28,7 +28,11 @@ final class SourceItems: ItemSink {
   func take(_ item: RawItem, at _: Int, _: Problems) {
     if !item.isFaulty, item.hasVariants { checkVariants(item) }
     guard !item.isFaulty else { return }
-    pending.append(maker.make(item, at: .document))
+    if pending == nil {
+      pending = maker.make(item, at: .document)
+    } else if problems.isEmpty {
+      problems.add(.document, "holds more than one item")
+    }
   }
 
   /// Takes one that was put together without a scanner.
@@ -44,14 +48,14 @@ final class SourceItems: ItemSink {
   /// Makes what is wrong with a line, if anything is, an item that has failed.
   func endLine() {
     guard problems.isEmpty else { return refuse(problems.takeSentence()) }
-    for item in pending { append(item) }
-    pending.removeAll(keepingCapacity: true)
+    if let pending { append(pending) }
+    pending = nil
   }
 
   /// The line, or what stands in its place, is no item.
   func refuse(_ reason: String) {
     badLines += 1
-    pending.removeAll(keepingCapacity: true)
+    pending = nil
     append(badItem(line: line, shown: shown, place: place, reason))
   }
 
