@@ -136,7 +136,9 @@ final class SourceDesk: Sendable {
     return try await fetcher.fetch(
       FetchRequest(
         url: url, conditions: conditions, settings: network, sendsCredentials: sendsCredentials,
-        makeSink: { () throws(FailureRecord) -> any BodySink in try SourceSink(store: store) }))
+        makeSink: { expected throws(FailureRecord) -> any BodySink in
+          try SourceSink(store: store, expecting: expected)
+        }))
   }
 
   private func next(
@@ -171,8 +173,8 @@ final class SourceDesk: Sendable {
 private final class SourceSink: BodySink {
   let file: TemporaryFile
 
-  init(store: ObjectStore) throws(FailureRecord) {
-    do { file = try store.temporaryFile() } catch { throw FailureRecord(error) }
+  init(store: ObjectStore, expecting expected: Int?) throws(FailureRecord) {
+    do { file = try store.temporaryFile(expecting: expected) } catch { throw FailureRecord(error) }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(FailureRecord) {

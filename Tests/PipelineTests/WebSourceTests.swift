@@ -180,7 +180,7 @@ private final class ListSite: Sendable {
     // The test's clock is ahead of the disk's: all was written long ago.
     var rule = CollectionRule()
     rule.retain = .zero
-    _ = try await GarbageCollection(keeper: keeper, rule: rule).run()
+    _ = try await GarbageCollection(keeper: keeper, rule: rule, wanted: nil).run()
     #expect(kept() == 2)
     _ = site.asked()
     #expect(try await shop.enqueue(manifest("/two")) == [])
