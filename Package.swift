@@ -49,6 +49,7 @@ let package = Package(
     // C: each imported by exactly one Swift target
     shim("CCrypto", pkgConfig: "libcrypto"),
     shim("CCoding"),
+    shim("CExpat", pkgConfig: "expat"),
     shim("CCurl", pkgConfig: "libcurl"),
     shim("CSQLite", pkgConfig: "sqlite3"),
     shim("CSeccomp", pkgConfig: "libseccomp"),
@@ -68,14 +69,16 @@ let package = Package(
     module("Threading", ["CThreadName"]),
 
     // what stages stand on
+    module("Decompression", ["CCoding"]),
     module("Hashing", ["CCrypto", "Vocabulary"]),
     module("DecoderWire", ["CUnix", "Vocabulary"]),
     module("LedgerCore", ["HTTPCaching", "Vocabulary"]),
     module(
-      "HTTPTransfer", ["CCoding", "CCurl", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
+      "HTTPTransfer",
+      ["CCurl", "Decompression", "HTTPCaching", "Hashing", "Threading", "Vocabulary"]),
 
     // stages
-    module("Manifests", ["CYajl", "Hashing", "Vocabulary"]),
+    module("Manifests", ["CExpat", "CYajl", "Decompression", "Hashing", "Vocabulary"]),
     module(
       "Fetching", ["HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
     module("Storage", ["CFiles", "Hashing", "Threading", "Vocabulary"]),
@@ -128,7 +131,10 @@ let package = Package(
     tests("ManifestsTests", ["Hashing", "Manifests", "Vocabulary"]),
     tests(
       "FetchingTests",
-      ["Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "Threading", "Vocabulary"]),
+      [
+        "Decompression", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "Threading",
+        "Vocabulary",
+      ]),
     tests("StorageTests", ["Hashing", "Storage", "Threading", "Vocabulary"]),
     tests(
       "LedgerTests",

@@ -5,7 +5,7 @@
 # What the build links against.
 build_packages=(
   libvips-dev libsqlite3-dev libcurl4-openssl-dev libseccomp-dev libssl-dev libyajl-dev
-  zlib1g-dev libbrotli-dev libzstd-dev pkg-config
+  zlib1g-dev libbrotli-dev libzstd-dev libexpat1-dev pkg-config
 )
 
 step() { printf '\n==> %s\n' "$*" >&2; }

@@ -1,3 +1,4 @@
+import HTTPTransfer
 import LedgerCore
 import Pipeline
 import Reporting
@@ -11,17 +12,21 @@ struct EnqueueCommand {
     let reread = call.parsed.has("--reread")
     guard
       let sources = await jobSources(
-        call.parsed.operands, call.site, reread: reread, call.environment, call.console)
+        call.parsed.operands, call.site, reread: reread,
+        variants: call.parsed.values["--variant"] ?? [], call.environment, call.console)
     else { return .usage }
-    let keeper = try await call.site.openToEnqueue()
+    let (keeper, engine, fetcher) = try await call.site.openToEnqueue()
+    defer { engine.stop() }
+    var code = ExitCode.well
     for source in sources {
-      try await keeper.enqueue(source, reread: reread)
-      let job = try await keeper.ledger.job(named: source.settings.name)
-      call.console.print([
-        "\(source.settings.name): \(counted(job?.items ?? 0, "item")) on the queue"
-      ])
+      let failures = try await keeper.enqueue(source, reread: reread, fetcher: fetcher)
+      let name = source.settings.name
+      let job = try await keeper.ledger.job(named: name)
+      call.console.print(["\(name): \(counted(job?.items ?? 0, "item")) on the queue"])
+      for failure in failures { call.console.complain(FailureText(failure, of: name).lines) }
+      if !failures.isEmpty { code = .environment }
     }
     await keeper.ledger.close()
-    return .well
+    return code
   }
 }

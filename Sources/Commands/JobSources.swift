@@ -9,21 +9,23 @@ import Vocabulary
 ///
 /// - Returns: nil where something is wrong; it has been said.
 func jobSources(
-  _ paths: [String], _ site: Site, reread: Bool, _ environment: [String: String],
-  _ console: Console
+  _ paths: [String], _ site: Site, reread: Bool, variants: [String],
+  _ environment: [String: String], _ console: Console
 ) async -> [JobSource]? {
+  guard mayHave(variants, paths, console) else { return nil }
   var known: [String: JobSource] = [:]
   if !reread, let ledger = try? await site.ledgerToRead() {  // else opening it says why
     let recall = ManifestRecall(
       ledger: ledger, environment: environment,
       now: Timestamp(milliseconds: WallClock.system.milliseconds()))
-    for path in paths {
+    for path in paths where !SourceAddress.isLikely(path) {
       known[path] = await recall.source(ofManifestAt: ManifestFile.absolutePath(of: path))
     }
     await ledger.close()
   }
   let unknown = paths.filter { known[$0] == nil }
-  guard let opened = openManifests(unknown, environment, console) else { return nil }
+  guard let opened = openManifests(unknown, variants: variants, environment, console)
+  else { return nil }
   for (path, manifest) in zip(unknown, opened) { known[path] = .manifest(manifest) }
   let sources = paths.compactMap { known[$0] }
   return haveNamesOfTheirOwn(sources.map(\.settings.name), console) ? sources : nil
@@ -31,15 +33,20 @@ func jobSources(
 
 /// Opens every manifest, so that all that is wrong is told in one go.
 ///
+/// - Parameter variants: as `--variant` has them, of those that are sources themselves.
 /// - Returns: nil where something is wrong; it has been said.
 func openManifests(
-  _ paths: [String], _ environment: [String: String], _ console: Console
+  _ paths: [String], variants: [String], _ environment: [String: String], _ console: Console
 ) -> [ManifestFile]? {
+  guard mayHave(variants, paths, console) else { return nil }
   var manifests: [ManifestFile] = []
   var isGood = true
   for path in paths {
     do {
-      manifests.append(try ManifestFile.open(path: path, environment: environment))
+      manifests.append(
+        SourceAddress.isLikely(path)
+          ? try ManifestFile.open(source: path, variants: variants)
+          : try ManifestFile.open(path: path, environment: environment))
     } catch {
       isGood = false
       console.complain([error.message])
@@ -48,6 +55,16 @@ func openManifests(
   }
   let isUnique = haveNamesOfTheirOwn(manifests.map(\.settings.name), console)
   return isGood && isUnique ? manifests : nil
+}
+
+/// A manifest says itself what its variants are.
+private func mayHave(_ variants: [String], _ paths: [String], _ console: Console) -> Bool {
+  guard !variants.isEmpty, !paths.contains(where: SourceAddress.isLikely) else { return true }
+  console.complain([
+    "--variant is for a source in a manifest's place, such as urls.txt",
+    "  write the manifest's variants into it",
+  ])
+  return false
 }
 
 /// Says so where two jobs have one name.

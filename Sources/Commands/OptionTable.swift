@@ -127,6 +127,10 @@ enum OptionTable {
     Option(name: "--help", value: nil, help: "show this help"),
   ]
 
+  private static let variant = Option(
+    name: "--variant", value: "NAME=WxH,…",
+    help: "of a source in a manifest's place, such as 'thumb=200x200,fit=cover,format=webp'")
+
   /// Of the commands that do a job's work.
   private static let working = [
     Option(name: "--workers", value: "N", help: "decoder processes (default: the cores)"),
@@ -162,13 +166,15 @@ enum OptionTable {
         Option(
           name: "--fail-above", value: "SHARE",
           help: "end well while no more than this share of items fails, such as 2% (default: 0)"),
+        variant,
       ] + working + common),
     CommandSpec(
       name: "enqueue", operands: "MANIFEST…", operandCount: 1...1000,
       summary: "Puts jobs on the queue and returns; work does them.",
       options: [
         Option(
-          name: "--reread", value: nil, help: "read the manifest's items even if it is unchanged")
+          name: "--reread", value: nil, help: "read the manifest's items even if it is unchanged"),
+        variant,
       ] + common),
     CommandSpec(
       name: "work", operands: "", operandCount: 0...0,
@@ -267,8 +273,8 @@ enum OptionTable {
       options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
     CommandSpec(
       name: "validate", operands: "MANIFEST…", operandCount: 1...1000,
-      summary: "Checks manifests without any request.",
-      options: [Option(name: "--help", value: nil, help: "show this help")]),
+      summary: "Checks manifests, and the files that they name, without any request.",
+      options: [variant, Option(name: "--help", value: nil, help: "show this help")]),
   ]
 
   static func command(named name: String) -> CommandSpec? { commands.first { $0.name == name } }

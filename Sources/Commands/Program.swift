@@ -113,7 +113,7 @@ package enum Program {
     case "verify": return try await VerifyCommand(parsed, environment, console).execute()
     case "ledger": return try await LedgerCommand(parsed, environment, console).execute()
     case "doctor": return try await DoctorCommand(call: call()).execute()
-    case "validate": return ValidateCommand(parsed, environment, console).execute()
+    case "validate": return await ValidateCommand(parsed, environment, console).execute()
     default: throw UsageError.unknownCommand(first)
     }
   }

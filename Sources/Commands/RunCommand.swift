@@ -15,6 +15,7 @@ struct RunCommand {
   private let style: ProgressDisplay.Style
   private let failAbove: Double
   private let workers: Int?
+  private var variants: [String] { parsed.values["--variant"] ?? [] }
 
   init(_ parsed: ParsedArguments, _ environment: [String: String], _ console: Console)
     throws(UsageError)
@@ -53,25 +54,27 @@ struct RunCommand {
   func execute(_ interruption: Interruption) async throws -> ExitCode {
     let site = try Site(parsed, environment)
     if parsed.has("--dry-run") {
-      guard let manifests = openManifests(parsed.operands, environment, console) else {
-        return .usage
-      }
+      guard
+        let manifests = openManifests(parsed.operands, variants: variants, environment, console)
+      else { return .usage }
       return try await plan(manifests, site)
     }
     guard
       let sources = await jobSources(
-        parsed.operands, site, reread: options.reread, environment, console)
+        parsed.operands, site, reread: options.reread, variants: variants, environment, console)
     else { return .usage }
     let open = try await site.open(
       workers: workers, memory: sources.map(\.settings.limits.memory).min() ?? 2 << 30,
       connections: sources.map(\.settings.network.concurrency).max() ?? 32,
       formats: sources.reduce(into: []) { $0.formUnion($1.settings.limits.formats) })
     var worst = ExitCode.well
-    for source in sources where interruption.exitCode == nil && worst != .environment {
+    var isStopped = false
+    for source in sources where interruption.exitCode == nil && !isStopped {
       let summary = await run(source, open.worker, interruption)
       report(summary)
       let code = exitCode(of: summary)
       if code.rawValue > worst.rawValue { worst = code }
+      isStopped = summary.stoppedBy != nil
     }
     await open.close()
     return interruption.exitCode ?? worst
@@ -99,7 +102,9 @@ struct RunCommand {
   private func report(_ summary: RunSummary) {
     let report = SummaryReport(summary)
     if parsed.has("--json") { console.print([report.json]) }
-    if !parsed.has("--quiet") || summary.stoppedBy != nil || summary.calledOff != nil {
+    if !parsed.has("--quiet") || summary.stoppedBy != nil || summary.calledOff != nil
+      || !summary.sourceFailures.isEmpty
+    {
       console.complain(report.lines)
     }
   }
@@ -107,6 +112,7 @@ struct RunCommand {
   private func exitCode(of summary: RunSummary) -> ExitCode {
     if summary.stoppedBy != nil { return .environment }
     if summary.calledOff != nil { return .someFailed }
+    if !summary.sourceFailures.isEmpty { return .environment }
     return summary.failedShare > failAbove ? .someFailed : .well
   }
 
@@ -118,6 +124,11 @@ struct RunCommand {
       let counts = try await DryRun(
         ledger: ledger, manifest: manifest, options: options, now: now, encoders: encoders
       ).run()
+      for source in manifest.sources where source.url != nil {
+        console.complain([
+          "\(manifest.settings.name): \(source.shown) was not asked: its items are not in the plan"
+        ])
+      }
       let report = PlanReport(job: manifest.settings.name, counts: counts)
       console.print(parsed.has("--json") ? [report.json] : report.lines)
     }

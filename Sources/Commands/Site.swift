@@ -72,9 +72,17 @@ struct Site {
   }
 
   /// What putting jobs on the queue needs; makes the root where there is none.
-  func openToEnqueue() async throws -> Housekeeper {
+  func openToEnqueue() async throws -> (Housekeeper, TransferEngine, Fetcher) {
     let (ledger, store) = try await openLedgerAndStore()
-    return Housekeeper(ledger: ledger, store: store, clock: .system)
+    let engine = TransferEngine(connections: 32)
+    return (
+      Housekeeper(ledger: ledger, store: store, clock: .system), engine,
+      Self.fetcher(engine, SystemSleeper())
+    )
+  }
+
+  private static func fetcher(_ engine: TransferEngine, _ sleeper: SystemSleeper) -> Fetcher {
+    Fetcher(engine: engine, sleeper: sleeper, clock: .system, jitter: { .random(in: 0..<1) })
   }
 
   var nothingKnown: UsageError {
@@ -116,8 +124,7 @@ struct Site {
     return OpenSite(
       worker: Worker(
         ledger: ledger, store: store,
-        fetcher: Fetcher(
-          engine: engine, sleeper: sleeper, clock: .system, jitter: { .random(in: 0..<1) }),
+        fetcher: Self.fetcher(engine, sleeper),
         decoders: decoders, clock: .system, sleeper: sleeper, encoders: encoders),
       keeper: Housekeeper(ledger: ledger, store: store, clock: .system), engine: engine)
   }

@@ -1,3 +1,4 @@
+import Decompression
 import Glibc
 import HTTPCaching
 

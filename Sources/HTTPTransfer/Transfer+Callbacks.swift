@@ -1,7 +1,8 @@
 import CCurl
+import Decompression
 import Glibc
-import HTTPCaching
 import Hashing
+import HTTPCaching
 import Threading
 import Vocabulary
 

@@ -1,7 +1,8 @@
 import CCurl
+import Decompression
 import Glibc
-import HTTPCaching
 import Hashing
+import HTTPCaching
 import Vocabulary
 
 /// An easy handle and the exchange that it carries at the moment. Lives on the transfer thread, and

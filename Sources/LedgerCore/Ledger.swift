@@ -27,10 +27,11 @@ package protocol Ledger: Sendable {
   ) async throws(LedgerFailure) -> IngestTicket
 
   /// Adds or confirms items. New items and items whose URL or variants changed are due at once.
-  /// - Returns: ids that this reading had met before.
+  /// - Returns: the places, in `items` with `bad` behind them, of those whose id this reading had met
+  ///   before; they change nothing.
   func ingest(
     _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
-  ) async throws(LedgerFailure) -> [ItemID]
+  ) async throws(LedgerFailure) -> [Int]
 
   /// Ends a reading: items that were not met are gone, and so are their published names if `prune`;
   /// otherwise the names stay as they are. The manifest's identity is kept so that an unchanged one

@@ -14,24 +14,6 @@ package struct RunNumber: Sendable, Hashable {
   package var value: Int64; package init(_ value: Int64) { self.value = value }
 }
 
-/// What tells that a manifest is the one that was read before.
-package struct ManifestIdentity: Sendable, Hashable {
-  package var path: String
-  package var size: Int64
-  package var modifiedNanoseconds: Int64
-  package var inode: UInt64
-  package var digest: Digest
-
-  package init(path: String, size: Int64, modifiedNanoseconds: Int64, inode: UInt64, digest: Digest)
-  {
-    self.path = path
-    self.size = size
-    self.modifiedNanoseconds = modifiedNanoseconds
-    self.inode = inode
-    self.digest = digest
-  }
-}
-
 /// How an item stands in its job.
 package enum ItemState: Int, Sendable, Hashable, CaseIterable {
   /// Not tried yet: entered by reading a manifest; left by the first settlement.

@@ -33,14 +33,31 @@ actor LedgerReader {
 
 extension LedgerReader {
   func job(named name: String) throws(LedgerFailure) -> JobRecord? {
-    try live().first(
-      """
-      SELECT number, name, settings, settings_digest, manifest_path, manifest_size,
-        manifest_modified_ns, manifest_inode, manifest_digest,
-        (SELECT sum(n) FROM job_counts WHERE job = number), last_run,
-        (SELECT started_at FROM runs WHERE job = jobs.number ORDER BY runs.number DESC LIMIT 1)
-      FROM jobs WHERE name = ?
-      """, .text(name), read: { $0.job() })
+    let connection = try live()
+    // One transaction: the identity is of one state with its sources.
+    return try connection.reading { () throws(LedgerFailure) in
+      var job = try connection.first(
+        """
+        SELECT number, name, settings, settings_digest, manifest_path, manifest_size,
+          manifest_modified_ns, manifest_inode, manifest_digest,
+          (SELECT sum(n) FROM job_counts WHERE job = number), last_run,
+          (SELECT started_at FROM runs WHERE job = jobs.number ORDER BY runs.number DESC LIMIT 1)
+        FROM jobs WHERE name = ?
+        """, .text(name), read: { $0.job() })
+      if let number = job?.number {
+        job?.identity?.sources = try connection.all(
+          """
+          SELECT address, size, modified_ns, inode, digest FROM sources WHERE job = ?
+          ORDER BY place
+          """, .int(number.value)
+        ) { row in
+          SourceIdentity(
+            address: row.text(0), size: row.int(1), modifiedNanoseconds: row.int(2),
+            inode: UInt64(bitPattern: row.int(3)), digest: row.digest(4)!)  // NOT NULL, of 32 bytes
+        }
+      }
+      return job
+    }
   }
 
   func jobs(readFrom path: String) throws(LedgerFailure) -> [JobRecord] {

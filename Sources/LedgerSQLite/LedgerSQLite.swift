@@ -86,7 +86,7 @@ extension LedgerSQLite {
 
   package func ingest(
     _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
-  ) async throws(LedgerFailure) -> [ItemID] {
+  ) async throws(LedgerFailure) -> [Int] {
     try await writing().ingest(items, bad: bad, ticket: ticket)
   }
 

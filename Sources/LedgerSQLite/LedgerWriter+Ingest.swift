@@ -64,7 +64,7 @@ extension LedgerWriter {
 
   func ingest(
     _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
-  ) async throws(LedgerFailure) -> [ItemID] {
+  ) async throws(LedgerFailure) -> [Int] {
     let incoming = items.map(IncomingItem.usable) + bad.map(IncomingItem.bad)
     var reading = try reading(of: ticket)
     readings[ticket.job.value] = nil  // so that its bits are changed in place
@@ -77,7 +77,7 @@ extension LedgerWriter {
       try enter(part, incoming, ticket, &reading, &again)
       start = part.endIndex
     }
-    return again.sorted().map { incoming[$0].id }
+    return again.sorted()
   }
 
   private func reading(of ticket: IngestTicket) throws(LedgerFailure) -> Reading {

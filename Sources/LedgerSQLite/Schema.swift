@@ -9,8 +9,7 @@ enum Schema {
   /// Migration n leads from version n to n + 1. A released one is never edited; another is added.
   static let migrations: [String] = [
     initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
-    originalWarnings, housekeeping, encoders,
-    publicationKeys, unwantedRecipes,
+    originalWarnings, housekeeping, encoders, publicationKeys, unwantedRecipes, sources,
   ]
 
   static var version: Int { migrations.count }
@@ -362,6 +361,22 @@ enum Schema {
   private static let encoders = """
     -- By which encoders variants are made: "format=versions" with commas between.
     ALTER TABLE meta ADD COLUMN encoders TEXT NOT NULL DEFAULT '';
+    """
+
+  private static let sources = """
+    -- The sources of the manifest that was read to its end, in the order of their reading.
+    CREATE TABLE sources (
+      job INTEGER NOT NULL,
+      place INTEGER NOT NULL,
+      -- An absolute path, or a URL with every secret.
+      address TEXT NOT NULL,
+      -- Of a file; 0 of what came over the network.
+      size INTEGER NOT NULL,
+      modified_ns INTEGER NOT NULL,
+      inode INTEGER NOT NULL,
+      digest BLOB NOT NULL CHECK (length(digest) = 32),
+      PRIMARY KEY (job, place)
+    ) STRICT, WITHOUT ROWID;
     """
 }
 

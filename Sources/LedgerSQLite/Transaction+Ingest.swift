@@ -36,6 +36,7 @@ extension Transaction {
       UPDATE jobs SET manifest_path = NULL, manifest_size = NULL, manifest_modified_ns = NULL,
         manifest_inode = NULL, manifest_digest = NULL WHERE number = ?
       """, .int(job.value))
+    try connection.run("DELETE FROM sources WHERE job = ?", .int(job.value))
   }
 
   static let notDueAtOnceQuery: StaticString = """
@@ -78,6 +79,13 @@ extension Transaction {
         manifest_inode = ?, manifest_digest = ? WHERE number = ?
       """, .text(identity.path), .int(identity.size), .int(identity.modifiedNanoseconds),
       .int(Int64(bitPattern: identity.inode)), .digest(identity.digest), .int(job.value))
+    try connection.run("DELETE FROM sources WHERE job = ?", .int(job.value))
+    for (place, source) in identity.sources.enumerated() {
+      try connection.run(
+        "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?)", .int(job.value), .int(place),
+        .text(source.address), .int(source.size), .int(source.modifiedNanoseconds),
+        .int(Int64(bitPattern: source.inode)), .digest(source.digest))
+    }
   }
 }
 

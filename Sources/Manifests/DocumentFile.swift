@@ -6,11 +6,14 @@ import Vocabulary
 final class DocumentFile: Sendable {
   let path: String
   let identity: ManifestFile.Identity
+  /// -1 of what is no file.
   private let descriptor: CInt
+  private let text: [UInt8]
 
   /// - Throws: where it is missing, not readable, or no regular file.
   init(path: String) throws(ManifestFailure) {
     self.path = path
+    text = []
     // Without O_NONBLOCK the opening of a named pipe would wait for a writer.
     descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -24,12 +27,30 @@ final class DocumentFile: Sendable {
     self.identity = identity
   }
 
-  deinit { close(descriptor) }
+  /// A document that is no file.
+  ///
+  /// - Parameter path: for messages.
+  init(text: String, path: String) {
+    self.path = path
+    descriptor = -1
+    self.text = Array(text.utf8)
+    identity = ManifestFile.Identity(
+      size: Int64(self.text.count), modifiedNanoseconds: 0, inode: 0)
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
 
   /// - Returns: how many bytes came; 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(ManifestFailure)
     -> Int
   {
+    if descriptor < 0 {
+      let rest = text[min(offset, text.count)...].prefix(buffer.count)
+      buffer.copyBytes(from: rest)
+      return rest.count
+    }
     while true {
       let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
       if count >= 0 { return count }
@@ -41,7 +62,7 @@ final class DocumentFile: Sendable {
 
   /// - Throws: where the file is another than when it was opened: its parts may not fit together.
   func checkUnchanged() throws(ManifestFailure) {
-    guard ManifestFile.Identity(ofDescriptor: descriptor) == identity else {
+    guard descriptor < 0 || ManifestFile.Identity(ofDescriptor: descriptor) == identity else {
       throw .unreadable(
         path, "changed while it was read",
         hint: "run again; write a manifest under another name and rename it when it is complete")
@@ -51,7 +72,7 @@ final class DocumentFile: Sendable {
 
 extension ManifestFile.Identity {
   /// - Returns: nil for anything but a regular file.
-  fileprivate init?(ofDescriptor descriptor: CInt) {
+  init?(ofDescriptor descriptor: CInt) {
     var info = stat()
     guard fstat(descriptor, &info) == 0 else { return nil }
     self.init(info)
@@ -80,5 +101,3 @@ extension ManifestFailure {
       source: path, problems: [Problem(place: "", message: reason)], hint: hint)
   }
 }
-
-private func systemError(_ number: CInt) -> String { String(cString: strerror(number)) }

@@ -1,4 +1,5 @@
-// Manifests: a job's file in; its settings, and its items as a stream, out.
+// Manifests: a job's file in; its settings, its items as a stream and its sources' addresses, out.
+// A source's file in, its items as a stream out: `SourceReader`.
 //
 //     path ─► DocumentFile ─► DocumentPass ─► JSONParser (yajl) ─► DocumentWalker
 //                                                       head: JSONValue ─┤├─ items: ItemScanner
@@ -10,6 +11,7 @@
 // eight bytes per item to find ids that stand twice. Everything blocks on the disk: it runs on a
 // thread that the caller owns.
 
+import Glibc
 import Hashing
 import Vocabulary
 
@@ -32,7 +34,10 @@ package final class ManifestFile: Sendable {
   package let digest: Digest
   /// Taken before the first byte was read.
   package let identity: Identity
+  /// Of those in `items`.
   package let itemCount: Int
+  /// Where more items are, in order.
+  package let sources: [SourceAddress]
   private let file: DocumentFile
 
   /// First pass: reads the whole document once, checks everything, keeps only the head.
@@ -44,7 +49,42 @@ package final class ManifestFile: Sendable {
   package static func open(
     path: String, environment: [String: String]
   ) throws(ManifestFailure) -> ManifestFile {
-    let file = try DocumentFile(path: path)
+    try open(
+      try DocumentFile(path: path), folder: folder(ofFileAt: path),
+      defaultName: defaultName(ofFileAt: path), environment: environment)
+  }
+
+  /// A job of one source, without a manifest's file: its name is the source's base name.
+  ///
+  /// - Parameters:
+  ///   - source: as a manifest's `sources` would have it, from the working folder.
+  ///   - variants: as on the command line, `thumb=200x200,fit=cover`.
+  package static func open(
+    source: String, variants: [String]
+  ) throws(ManifestFailure) -> ManifestFile {
+    // A URL may hold a secret, and this is in each message.
+    let shown = (try? SourceAddress(source, folder: "/"))?.shown ?? Shown.plain(source)
+    var values: [JSONValue] = []
+    for text in variants {
+      do throws(VariantOptionFault) {
+        values.append(try VariantOption(text).value)
+      } catch {
+        throw ManifestFailure(
+          source: source, problems: [Problem(place: "", message: error.message)])
+      }
+    }
+    let document = JSONValue.object([
+      .init(key: "version", value: .number("1")), .init(key: "variants", value: .array(values)),
+      .init(key: "sources", value: .array([.string(source)])),
+    ])
+    return try open(
+      DocumentFile(text: document.canonicalText, path: shown),
+      folder: FilePaths.absolute(""), defaultName: defaultName(ofSource: source), environment: [:])
+  }
+
+  private static func open(
+    _ file: DocumentFile, folder: String, defaultName: String, environment: [String: String]
+  ) throws(ManifestFailure) -> ManifestFile {
     let check = ItemCheck()
     let itemProblems = Problems()
     let walker = DocumentWalker(sink: check, problems: itemProblems)
@@ -55,20 +95,21 @@ package final class ManifestFile: Sendable {
       throw error.followed(by: itemProblems)
     }
     let problems = Problems()
-    let folder = folder(ofFileAt: path)
     let head = SettingsReader(problems: problems, environment: environment, folder: folder)
-      .read(walker.head, defaultName: defaultName(ofFileAt: path))
+      .read(walker.head, defaultName: defaultName)
     problems.append(itemProblems)
     checkVariantNames(check.variantLists, among: head.variantNames, problems)
     try findDuplicates(check.fingerprints, in: file, problems)
-    guard problems.isEmpty else { throw problems.failure(of: path) }
+    checkFiles(of: head.sources, problems)
+    guard problems.isEmpty else { throw problems.failure(of: file.path) }
     return ManifestFile(
       file, settings: head.settings, head: walker.head.withAbsolutePaths(from: folder),
-      digest: hash.finish(), itemCount: walker.itemCount)
+      digest: hash.finish(), itemCount: walker.itemCount, sources: head.sources)
   }
 
   private init(
-    _ file: DocumentFile, settings: JobSettings, head: JSONValue, digest: Digest, itemCount: Int
+    _ file: DocumentFile, settings: JobSettings, head: JSONValue, digest: Digest, itemCount: Int,
+    sources: [SourceAddress]
   ) {
     self.file = file
     path = file.path
@@ -77,6 +118,7 @@ package final class ManifestFile: Sendable {
     headText = HeadText.make(from: head, name: settings.name)
     self.digest = digest
     self.itemCount = itemCount
+    self.sources = sources
   }
 
   /// Second pass: the items in order. Any number of readers may be made, one after the other or at
@@ -111,6 +153,20 @@ package final class ManifestFile: Sendable {
     return String(base[..<dot])
   }
 
+  /// `lists/My Urls.txt.gz` → `my-urls`; standard input → `stdin`.
+  private static func defaultName(ofSource source: String) -> String {
+    if source == "-" { return "stdin" }
+    let path = String(source.prefix { $0 != "?" })
+    var name = defaultName(ofFileAt: path)
+    if path.hasSuffix(".gz") || path.hasSuffix(".zst") { name = defaultName(ofFileAt: name) }
+    let legal = name.lowercased().map { character in
+      character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
+        ? character : "-"
+    }
+    let begun = legal.drop { "._-".contains($0) }.prefix(64)
+    return begun.isEmpty ? "list" : String(begun)
+  }
+
   /// Absolute: what its paths are relative to.
   private static func folder(ofFileAt path: String) -> String {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
@@ -126,6 +182,18 @@ package final class ManifestFile: Sendable {
       problems.add(
         place,
         "unknown variant \(Shown.quoted(name))\(Suggestion.text(for: name, among: known.sorted()))")
+    }
+  }
+
+  private static func checkFiles(of sources: [SourceAddress], _ problems: Problems) {
+    for (i, source) in sources.enumerated() {
+      guard case .file(let path) = source.location else { continue }
+      var info = stat()
+      let reason =
+        access(path, R_OK) != 0
+        ? systemError(errno)
+        : stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR ? "is a folder" : nil
+      if let reason { problems.add(.document["sources"][i], "\(Shown.plain(path)): \(reason)") }
     }
   }
 

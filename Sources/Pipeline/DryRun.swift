@@ -46,24 +46,52 @@ package struct DryRun: Sendable {
     each: @Sendable (ItemID, Plan) -> Void = { _, _ in }
   ) async throws(RunStop) -> [Plan: Int] {
     var counts: [Plan: Int] = [:]
-    let pages = ItemPages(manifest: manifest)
-    while case let page = try await pages.next(), !page.isEmpty {
-      for item in page {
-        let plan: Plan
-        let id: ItemID
-        switch item {
-        case .usable(let itemID, let url, let key, let variants, _):
-          id = itemID
-          plan = try await self.plan(url, key, variants: variants)
-        case .unusable(let itemID, _, _):
-          id = itemID
-          plan = .unusable
-        }
-        counts[plan, default: 0] += 1
-        each(id, plan)
-      }
+    let pages = ItemPages()
+    try await pages.open(manifest)
+    while case let page = try await pages.nextItems(), !page.isEmpty {
+      try await count(page, in: &counts, each)
+    }
+    for (i, source) in manifest.sources.enumerated() {
+      try await count(source, at: i, in: &counts, each)
     }
     return counts
+  }
+
+  /// Sources at URLs are not asked: they are passed over.
+  private func count(
+    _ source: SourceAddress, at index: Int, in counts: inout [Plan: Int],
+    _ each: @Sendable (ItemID, Plan) -> Void
+  ) async throws(RunStop) {
+    guard let order = SourceReader.Order(source, at: index, of: manifest) else { return }
+    let pages = ItemPages()
+    do {
+      try await pages.open(order)
+      while case let page = try await pages.nextPage(), !page.isEmpty {
+        try await count(page.items, in: &counts, each)
+      }
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  private func count(
+    _ page: [ManifestItem], in counts: inout [Plan: Int],
+    _ each: @Sendable (ItemID, Plan) -> Void
+  ) async throws(RunStop) {
+    for item in page {
+      let plan: Plan
+      let id: ItemID
+      switch item {
+      case .usable(let itemID, let url, let key, let variants, _):
+        id = itemID
+        plan = try await self.plan(url, key, variants: variants)
+      case .unusable(let itemID, _, _):
+        id = itemID
+        plan = .unusable
+      }
+      counts[plan, default: 0] += 1
+      each(id, plan)
+    }
   }
 
   private func plan(

@@ -1,4 +1,6 @@
+import Hashing
 import LedgerCore
+import Manifests
 import Storage
 import Vocabulary
 
@@ -77,6 +79,7 @@ package struct GarbageCollection: Sendable {
       try await enforceLimits(&summary)
       try await collectUnused(&summary)
       try await collectUnknownFiles(&summary)
+      try await collectSources()
       (summary.objects, summary.bytes) = try await keeper.ledger.objectTotals()
       return summary
     } catch {
@@ -213,6 +216,20 @@ package struct GarbageCollection: Sendable {
         try await remove(unknown, &summary)
       }
     }
+  }
+
+  /// What manifests' sources at URLs have sent, where no job has had them for long.
+  private func collectSources() async throws {
+    guard !rule.isDryRun else { return }
+    var needed: Set<EntryKey> = []
+    for job in try await keeper.ledger.jobs() {
+      for source in try await keeper.ledger.job(named: job.name)?.identity?.sources ?? [] {
+        if let url = SourceAddress(recorded: source.address)?.url { needed.insert(EntryKey(url)) }
+      }
+    }
+    let before = Timestamp(
+      milliseconds: keeper.now.milliseconds - rule.retain.wholeMilliseconds)
+    try await keeper.store.sweepSources(keeping: needed, before: before)
   }
 
   /// What a worker has committed and not settled yet cannot be held; what it has settled since is known.

@@ -1,3 +1,4 @@
+import Fetching
 import LedgerCore
 import Storage
 import Threading
@@ -21,9 +22,15 @@ package struct Housekeeper: Sendable {
   private var shelves: Shelves { Shelves(ledger: ledger, store: store) }
 
   /// Brings the ledger's items of a job into line with its manifest, and leaves the work to others.
-  package func enqueue(_ source: JobSource, reread: Bool) async throws(RunStop) {
-    let (_, removed) = try await source.takeIn(to: ledger, reread: reread, at: now)
-    _ = try await shelves.publish(removed)  // removals: there is nothing to be in the way
+  ///
+  /// - Returns: why sources of it could not be read as they are now.
+  package func enqueue(
+    _ source: JobSource, reread: Bool, fetcher: Fetcher
+  ) async throws(RunStop) -> [FailureRecord] {
+    let desk = SourceDesk(fetcher: fetcher, store: store, settings: source.settings)
+    let result = try await source.takeIn(to: ledger, asking: desk, reread: reread, at: now)
+    _ = try await shelves.publish(result.removed)  // removals: there is nothing to be in the way
+    return result.failures
   }
 
   /// Forgets entries with what their redirects lead to, and deletes their files.

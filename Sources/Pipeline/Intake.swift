@@ -1,124 +1,138 @@
 import Hashing
 import LedgerCore
 import Manifests
-import Threading
 import Vocabulary
 
-/// Brings the ledger's items of a job into line with its manifest.
-struct Intake {
+/// Brings the ledger's items of a job into line with its manifest and the manifest's sources.
+///
+/// What is met goes into the ledger page by page, so that others work on it while the rest is read. What
+/// was not met leaves at the end, if everything was read to its end.
+struct Intake: Sendable {
   let manifest: ManifestFile
   let ledger: any Ledger
+  let desk: SourceDesk
+  var watch = IntakeWatch()
 
   /// What decides whether items must be looked at anew: the head, and how we process.
   static func settingsDigest(ofHead headText: String) -> Digest {
     Digest(of: "p\(Recipe.processingVersion)\n\(headText)")
   }
 
-  /// - Returns: the job, and the published names that are to go.
-  /// - Throws: `RunStop` when the ledger or the file fails.
-  func read(reread: Bool, at now: Timestamp) async throws(RunStop) -> (JobNumber, [LinkTask]) {
+  /// - Throws: `RunStop` when the ledger or the manifest's file fails, not for its sources.
+  func read(reread: Bool, at now: Timestamp) async throws(RunStop) -> IntakeResult {
     do {
-      let name = manifest.settings.name
-      let digest = Self.settingsDigest(ofHead: manifest.headText)
-      if !reread, let job = try await ledger.job(named: name), job.settingsDigest == digest,
-        job.identity?.digest == manifest.digest
-      {
-        try await ledger.keep(manifest.ledgerIdentity(readAt: now), of: job.number)
-        return (job.number, [])
-      }
-      let ticket = try await ledger.beginIngest(
-        name: name, settings: manifest.headText, settingsDigest: digest, at: now)
-      let pages = ItemPages(manifest: manifest)
-      while case let page = try await pages.next(), !page.isEmpty {
-        let (items, bad) = Self.sort(page)
-        // The manifest's own reading has refused ids that stand twice.
-        _ = try await ledger.ingest(items, bad: bad, ticket: ticket)
-      }
-      let removed = try await ledger.finishIngest(
-        ticket, identity: manifest.ledgerIdentity(readAt: now),
-        prune: manifest.settings.publish?.prune ?? true)
-      return (ticket.job, removed)
-    } catch let stop as RunStop {
-      throw stop
+      let result =
+        if !reread, let known = try await unchanged(at: now) { known } else {
+          try await readAll(at: now)
+        }
+      await desk.finish()
+      return result
     } catch {
+      await desk.finish()
       throw RunStop(error)
     }
   }
 
-  private static func sort(_ page: [ManifestItem]) -> (items: [ItemEntry], bad: [BadItem]) {
-    var items: [ItemEntry] = []
-    var bad: [BadItem] = []
-    items.reserveCapacity(page.count)
-    for item in page {
-      switch item {
-      case .usable(let id, let url, let key, let variants, let meta):
-        items.append(ItemEntry(id: id, url: url, key: key, variants: variants, meta: meta))
-      case .unusable(let id, let shownURL, let failure):
-        bad.append(BadItem(id: id, shownURL: shownURL, failure: failure))
-      }
+  private func readAll(at now: Timestamp) async throws -> IntakeResult {
+    let ticket = try await ledger.beginIngest(
+      name: manifest.settings.name, settings: manifest.headText,
+      settingsDigest: Self.settingsDigest(ofHead: manifest.headText), at: now)
+    var reading = IntakeReading(ticket: ticket, startedAt: now)
+    try await takeItems(&reading)
+    try await takeSources(&reading)
+    var result = IntakeResult(job: ticket.job, failures: reading.failures)
+    guard reading.isComplete, !watch.isCancelled() else { return result }
+    let identity = manifest.ledgerIdentity(readAt: now, sources: reading.identities)
+    result.removed = try await ledger.finishIngest(
+      ticket, identity: reading.isRepeatable ? identity : nil,
+      prune: manifest.settings.publish?.prune ?? true)
+    return result
+  }
+
+  private func takeItems(_ reading: inout IntakeReading) async throws {
+    let pages = ItemPages()
+    try await pages.open(manifest)
+    while !watch.isCancelled(), case let page = try await pages.nextItems(), !page.isEmpty {
+      let sorted = SortedItems(page)
+      // The manifest's own reading has refused ids that stand twice.
+      _ = try await ledger.ingest(sorted.items, bad: sorted.bad, ticket: reading.ticket)
+      reading.items += page.count
+      watch.advanced(reading.ticket.job, reading.items)
     }
-    return (items, bad)
   }
 }
 
-/// Reads a manifest's items a page at a time on a thread of its own.
-actor ItemPages {
-  /// Enough for look-ups in key order to pay, few enough to stay small.
-  private static let size = 16_384
-  private let executor = ThreadExecutor(name: "tw-manifest")
-  private let manifest: ManifestFile
-  private var reader: ItemReader?
+/// What a reading tells while it goes, and is told.
+struct IntakeWatch: Sendable {
+  /// So many items are in the ledger by now.
+  var advanced: @Sendable (JobNumber, Int) -> Void = { _, _ in }
+  /// Then the reading ends where it is, and nothing leaves.
+  var isCancelled: @Sendable () -> Bool = { false }
+}
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+/// What a reading has come to.
+struct IntakeResult: Sendable {
+  var job: JobNumber
+  /// Published names that are to go.
+  var removed: [LinkTask] = []
+  /// Sources that could not be read, or not as they are now: their items stay.
+  var failures: [FailureRecord] = []
+}
 
-  init(manifest: ManifestFile) { self.manifest = manifest }
+/// A reading under way.
+struct IntakeReading {
+  let ticket: IngestTicket
+  let startedAt: Timestamp
+  var items = 0
+  /// Of the sources so far.
+  var identities: [SourceIdentity] = []
+  var failures: [FailureRecord] = []
+  /// Whether every source was read to its end.
+  var isComplete = true
+  /// Whether an unchanged state of everything can be told.
+  var isRepeatable = true
 
-  deinit { executor.stop() }
+  init(ticket: IngestTicket, startedAt: Timestamp) {
+    self.ticket = ticket
+    self.startedAt = startedAt
+  }
+}
 
-  /// Empty at the end.
-  func next() throws(RunStop) -> [ManifestItem] {
-    do {
-      if reader == nil { reader = try manifest.makeItemReader() }
-      return try reader!.next(atMost: Self.size)
-    } catch {
-      throw RunStop(error)
+/// Items as the ledger takes them.
+struct SortedItems {
+  private(set) var items: [ItemEntry] = []
+  private(set) var bad: [BadItem] = []
+  /// For each of `items`, then of `bad`: its place in what was given.
+  private var itemPlaces: [Int] = []
+  private var badPlaces: [Int] = []
+
+  init(_ page: [ManifestItem]) {
+    items.reserveCapacity(page.count)
+    itemPlaces.reserveCapacity(page.count)
+    for (place, item) in page.enumerated() {
+      switch item {
+      case .usable(let id, let url, let key, let variants, let meta):
+        items.append(ItemEntry(id: id, url: url, key: key, variants: variants, meta: meta))
+        itemPlaces.append(place)
+      case .unusable(let id, let shownURL, let failure):
+        bad.append(BadItem(id: id, shownURL: shownURL, failure: failure))
+        badPlaces.append(place)
+      }
     }
+  }
+
+  /// Where the item or bad item stood, counted as the ledger counts them.
+  func place(of number: Int) -> Int {
+    number < itemPlaces.count ? itemPlaces[number] : badPlaces[number - itemPlaces.count]
   }
 }
 
 extension ManifestFile {
   /// What the ledger keeps to know an unchanged manifest by.
-  func ledgerIdentity(readAt now: Timestamp) -> ManifestIdentity {
-    ManifestIdentity(
+  func ledgerIdentity(readAt now: Timestamp, sources: [SourceIdentity]) -> ManifestIdentity {
+    var known = ManifestIdentity(
       identity, path: Self.absolutePath(of: path), digest: digest, readAt: now)
-  }
-}
-
-/// Why a run cannot go on.
-package struct RunStop: WorkerFailure {
-  package var failure: FailureRecord
-
-  package var code: String { failure.code }
-  package var message: String { failure.message }
-  package var hint: String { failure.hint }
-  package var disposition: Disposition { failure.disposition }
-
-  init(_ error: any Error) {
-    if let stop = error as? RunStop {
-      self = stop
-    } else if let failure = error as? any WorkerFailure {
-      self.failure = FailureRecord(failure)
-    } else {
-      self.failure = .unexpected(error)
-    }
-  }
-}
-
-extension FailureRecord {
-  /// An error that no stage declares: a fault of ours, shown rather than swallowed.
-  static func unexpected(_ error: any Error) -> FailureRecord {
-    FailureRecord(
-      code: "internal", message: "unexpected \(type(of: error)): \(error)",
-      hint: "this is a fault of thumbworker's: please report it", disposition: .giveUp)
+    known.sources = sources
+    return known
   }
 }

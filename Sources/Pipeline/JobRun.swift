@@ -6,10 +6,10 @@ import Vocabulary
 
 /// One run of one job: brings its items up to date until nothing is due.
 package struct JobRun: Sendable {
-  private let worker: Worker
-  private let source: JobSource
-  private let options: RunOptions
-  private let board: RunBoard
+  let worker: Worker
+  let source: JobSource
+  let options: RunOptions
+  let board: RunBoard
   private var settings: JobSettings { source.settings }
 
   package init(worker: Worker, source: JobSource, options: RunOptions, board: RunBoard) {
@@ -28,10 +28,14 @@ package struct JobRun: Sendable {
       errors: [:],
       stoppedBy: nil, calledOff: nil, isInterrupted: false)
     do {
-      let (job, run) = try await begin(at: started)
-      summary.run = run.value
-      await drain(job, run, horizon: started)
-      try await finish(job, run, horizon: started)
+      try await withIntake(at: started) { intake throws(RunStop) in
+        let job = try await intake.firstItems(board)
+        let run = try await begin(job, at: started)
+        summary.run = run.value
+        await drain(job, run, intake, horizon: started)
+        try await intake.end(board)
+        try await finish(job, run, horizon: started)
+      }
     } catch {
       board.stop(because: error.failure)
       if summary.run == nil { try? await countUnbegun(horizon: started) }  // what it can still tell
@@ -54,16 +58,14 @@ package struct JobRun: Sendable {
     summary.stoppedBy = end.stoppedBy
     summary.calledOff = end.calledOff
     summary.isInterrupted = end.isInterrupted
+    summary.sourceFailures = end.sourceFailures
     return summary
   }
 
   /// Clocks are set right by little all the time.
   private static let clockTolerance: Duration = .seconds(60)
 
-  private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
-    let (job, removed) = try await source.takeIn(
-      to: worker.ledger, reread: options.reread, at: now)
-    board.noteRemaining(try await worker.publish(removed))
+  private func begin(_ job: JobNumber, at now: Timestamp) async throws(RunStop) -> RunNumber {
     do {
       let record = try await worker.ledger.job(named: settings.name)
       board.expect(items: record?.items ?? 0)
@@ -80,7 +82,7 @@ package struct JobRun: Sendable {
           try await worker.publishPending { [board] in board.isStopping })
       }
       try await worker.removeUnused()
-      return (job, try await worker.ledger.beginRun(job: job, at: now))
+      return try await worker.ledger.beginRun(job: job, at: now)
     } catch {
       throw RunStop(error)
     }
@@ -157,7 +159,9 @@ package struct JobRun: Sendable {
     snapshot.processing < settings.network.concurrency ? 8 : 2
   }
 
-  private func drain(_ job: JobNumber, _ run: RunNumber, horizon: Timestamp) async {
+  private func drain(
+    _ job: JobNumber, _ run: RunNumber, _ intake: RunIntake, horizon: Timestamp
+  ) async {
     let keeper = LeaseKeeper(worker: worker, duration: options.leaseDuration)
     let hosts = HostWatch(worker: worker, run: run)
     let context = RunContext(
@@ -178,6 +182,8 @@ package struct JobRun: Sendable {
         board.stop(because: RunStop(error).failure)
       }
       while !board.isStopping, left > 0 {
+        // Before the claim: what the reading has brought by now, the claim sees.
+        let isAllRead = intake.isOver
         do {
           guard
             let result = try await claim(job, run, horizon: horizon, atMost: left, hosts)
@@ -193,7 +199,9 @@ package struct JobRun: Sendable {
           let made = try await madeObjects(for: result.claims)
           start(result.claims, made, context, &group)
           guard result.claims.isEmpty else { continue }
-          guard try await waitForMore(after: result, hosts) else { break }
+          if try await waitForMore(after: result, hosts) { continue }
+          if isAllRead { break }
+          await board.changed.wait()
         } catch {
           board.stop(because: RunStop(error).failure)
         }

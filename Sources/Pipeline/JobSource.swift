@@ -1,6 +1,5 @@
 import LedgerCore
 import Manifests
-import Threading
 import Vocabulary
 
 /// A job that is to be run.
@@ -28,11 +27,10 @@ package enum JobSource: Sendable {
   }
 
   /// Brings the ledger's items of the job into line with it.
-  ///
-  /// - Returns: the job, and the published names that are to go.
   func takeIn(
-    to ledger: any Ledger, reread: Bool, at now: Timestamp
-  ) async throws(RunStop) -> (JobNumber, [LinkTask]) {
+    to ledger: any Ledger, asking desk: SourceDesk, reread: Bool, at now: Timestamp,
+    watch: IntakeWatch = IntakeWatch()
+  ) async throws(RunStop) -> IntakeResult {
     switch self {
     case .known(let record, _, let identity):
       do {
@@ -40,17 +38,18 @@ package enum JobSource: Sendable {
       } catch {
         throw RunStop(error)
       }
-      return (record.number, [])
+      return IntakeResult(job: record.number)
     case .manifest(let manifest):
-      return try await Intake(manifest: manifest, ledger: ledger).read(reread: reread, at: now)
+      return try await Intake(manifest: manifest, ledger: ledger, desk: desk, watch: watch)
+        .read(reread: reread, at: now)
     }
   }
 }
 
 /// Finds the job of a manifest that has not changed since it was read, without reading it again.
 ///
-/// Its size, modification time and inode tell, or where only those moved (it was copied, or touched) the
-/// SHA-256 of its bytes. Anything else is for the manifest's own reading to tell.
+/// Its size, modification time and inode tell, and those of its sources, or where only those moved (it was
+/// copied, or touched) the SHA-256 of the bytes. Anything else, sources at URLs too, is for the manifest's own reading to tell.
 package struct ManifestRecall: Sendable {
   private let ledger: any Ledger
   private let environment: [String: String]
@@ -74,38 +73,42 @@ package struct ManifestRecall: Sendable {
         record.settingsDigest == Intake.settingsDigest(ofHead: record.settings),
         let settings = try? settings(fromHead: record.settings, environment: environment)
       else { continue }
-      if identity.isSame(as: found) { return .known(record, settings) }
-      guard await ManifestHash().digest(ofFileAt: path) == identity.digest else { continue }
-      let renewed = ManifestIdentity(found, path: path, digest: identity.digest, readAt: now)
+      guard let sources = await standing(identity.sources) else { continue }
+      if identity.isSame(as: found) {
+        guard sources != identity.sources else { return .known(record, settings) }
+        var renewed = identity
+        renewed.sources = sources
+        return .known(record, settings, identity: renewed)
+      }
+      guard await ItemPages().digest(ofFileAt: path) == identity.digest else { continue }
+      var renewed = ManifestIdentity(found, path: path, digest: identity.digest, readAt: now)
+      renewed.sources = sources
       return .known(record, settings, identity: renewed)
     }
     return nil
   }
+
+  /// - Returns: what they are to be known by; nil where one is another, or at a URL: it has to be asked.
+  private func standing(_ sources: [SourceIdentity]) async -> [SourceIdentity]? {
+    var standing: [SourceIdentity] = []
+    for source in sources {
+      guard case .file? = SourceAddress(recorded: source.address)?.location,
+        let same = await source.stillStanding(at: now)
+      else { return nil }
+      standing.append(same)
+    }
+    return standing
+  }
 }
 
 extension ManifestIdentity {
-  /// A file that was written within the last two seconds may be written again within the clock's step,
-  /// and keep its size and time: then only its bytes tell.
   init(_ file: ManifestFile.Identity, path: String, digest: Digest, readAt now: Timestamp) {
-    let isSettled = file.modifiedNanoseconds / 1_000_000 + 2000 < now.milliseconds
     self.init(
-      path: path, size: file.size,
-      modifiedNanoseconds: isSettled ? file.modifiedNanoseconds : 0, inode: file.inode,
-      digest: digest)
+      path: path, size: file.size, modifiedNanoseconds: file.settledTime(at: now),
+      inode: file.inode, digest: digest)
   }
 
   fileprivate func isSame(as file: ManifestFile.Identity) -> Bool {
     inode == file.inode && modifiedNanoseconds == file.modifiedNanoseconds
   }
-}
-
-/// Hashes manifests on a thread of its own.
-private actor ManifestHash {
-  private let executor = ThreadExecutor(name: "tw-manifest")
-
-  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-  deinit { executor.stop() }
-
-  func digest(ofFileAt path: String) -> Digest? { try? ManifestFile.digest(ofFileAt: path) }
 }

@@ -30,6 +30,8 @@ package final class RunBoard: Sendable {
     /// Those of them that only wait for the ledger to write down how they ended.
     package var settling = 0
     package var waitsFor: RunWait?
+    /// Of a manifest's sources that could not be read as they are now.
+    package var sourceFailures: [FailureRecord] = []
     package var stoppedBy: FailureRecord?
     /// The job was paused or cancelled: what is under way ends, nothing more begins.
     package var calledOff: FailureRecord?
@@ -59,6 +61,15 @@ package final class RunBoard: Sendable {
   package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
   func expect(items: Int) { state.withLock { $0.snapshot.items = items } }
+
+  /// While the manifest is read.
+  func expect(atLeast items: Int) {
+    state.withLock { $0.snapshot.items = max($0.snapshot.items, items) }
+  }
+
+  func note(sourceFailures: [FailureRecord]) {
+    state.withLock { $0.snapshot.sourceFailures += sourceFailures }
+  }
 
   // MARK: Claims under way
 

@@ -44,6 +44,8 @@ package struct RunSummary: Sendable, Hashable {
   /// The job was paused or cancelled: what was under way has ended, nothing more began.
   package var calledOff: FailureRecord?
   package var isInterrupted: Bool
+  /// Of the manifest's sources that could not be read as they are now: their items stayed as they were.
+  package var sourceFailures: [FailureRecord] = []
 
   /// The share of items that are failed or cooling, 0 to 1.
   package var failedShare: Double {

@@ -30,6 +30,7 @@ package struct SummaryReport: Sendable {
       ("warnings", .number(summary.warnings)),
       ("errors", .object(sortedErrors.map { ($0.key, .number($0.value.count)) })),
       ("error_details", .array(sortedErrors.map { errorDetails($0.key, $0.value) })),
+      ("failed_sources", .array(summary.sourceFailures.map { .string($0.message) })),
       ("stopped_by", .string((summary.stoppedBy ?? summary.calledOff)?.code)),
       ("interrupted", .bool(summary.isInterrupted)),
     ]).text
@@ -52,6 +53,9 @@ package struct SummaryReport: Sendable {
       lines.append("  \(copies) of what failed \(summary.staleKept == 1 ? "serves" : "serve") on")
     }
     for (code, error) in sortedErrors { lines += errorLines(code, error) }
+    for failure in summary.sourceFailures {
+      lines += FailureText(failure).lines.map { "  \($0)" }
+    }
     if let stop = summary.stoppedBy ?? summary.calledOff {
       lines.append("stopped: \(stop.code): \(stop.message)")
       if !stop.hint.isEmpty { lines.append("  \(stop.hint)") }

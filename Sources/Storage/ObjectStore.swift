@@ -27,7 +27,7 @@ package final class ObjectStore: Sendable {
   private let storeID: String
   let published: String
   let objects: ObjectFolder
-  private let temporary: TemporaryFolder
+  let temporary: TemporaryFolder
   private let space: DiskSpace
   private let beginnings: BeginningFolder
   private let commits: GroupedThreads<[StagedObject], Void>

@@ -19,6 +19,8 @@ package struct RootLayout: Sendable, Hashable {
   package var temporary: String { root + "/tmp" }
   /// Damaged objects that `verify --repair` has taken out of the store.
   package var quarantine: String { root + "/quarantine" }
+  /// What manifests' sources at URLs sent last.
+  package var sources: String { root + "/sources" }
   /// What a web server may serve as it is.
   package var published: String { root + "/public" }
 

@@ -65,7 +65,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
     switch self {
     case .diskFull: "free some space, then run again: what was done is kept"
     case .spaceLow:
-      "free some space (gc helps), or lower --min-free, then run again: what was done is kept"
+      "free some space, then run again: what was done is kept; --min-free says how much stays free"
     case .denied: "give the user of this run write access to the root and everything in it"
     case .tooManyOpenFiles: "raise the limit (ulimit -n), or lower network.concurrency"
     case .gone: "the root was moved or emptied while it was in use: run again"

@@ -89,6 +89,19 @@ package final class TemporaryFile: Sendable {
     folder.put(name, noteName, for: key, from: home.folder)
   }
 
+  /// Puts the file, whole and durable, into another folder of the same file system, in place of what has
+  /// that name; only this user may read it.
+  func move(to folder: Folder, as newName: String) throws(StorageFailure) {
+    fchmod(descriptor, 0o600)
+    guard retryingInterrupts({ fsync(descriptor) }) == 0 else {
+      throw StorageFailure(errno: errno, "sync", path)
+    }
+    guard decide(.kept) else { return }
+    guard renameat(home.folder.descriptor, name, folder.descriptor, newName) == 0 else {
+      throw StorageFailure(errno: errno, "move", path)
+    }
+  }
+
   /// - Returns: false where it was decided before.
   private func decide(_ new: Fate) -> Bool {
     fate.withLock { fate in

@@ -98,13 +98,15 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     "--fail-above": (["--fail-above", "1%"], ["fresh": 2]),
     "--grace": (["--grace", "1s"], ["fresh": 2]),
     "--log": (["--log", "/dev/null"], ["fresh": 2]),
+    "--min-free": (["--min-free", "1MiB"], ["fresh": 2]),
     "--root": ([], ["fresh": 2]),
   ]
 
   @Test func `does what run's help promises of each option`() async throws {
     let help = try await thumbworker("run", "--help")
     let offered = help.output.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) }
-    #expect(Set(offered) == Set(Self.effects.keys).union(["--help"]))
+    // --variant is for what is no manifest: see the tests of sources.
+    #expect(Set(offered) == Set(Self.effects.keys).union(["--help", "--variant"]))
     for (option, effect) in Self.effects {
       let job = try Job()
       defer { job.origin.stop() }
@@ -145,6 +147,7 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
       (["run", "x.json", "--refresh-ahead", "soon"], "no duration"),
       (["run", "x.json", "--progress", "loud"], "none of auto, bar, lines and none"),
       (["run", "x.json", "--fail-above", "-1%"], "no share"),
+      (["run", "x.json", "--variant", "a=9"], "--variant is for a source in a manifest's place"),
       (["run", "/no/such.json"], "/no/such.json: No such file or directory"),
       (["run", "--root", "", "x.json"], ""), (["status", "a", "b"], "takes fewer arguments"),
       (["status", "--root", "/no/such", "catalog"], "there is no job \"catalog\""),

@@ -1,6 +1,7 @@
+import Decompression
 import Fetching
-import TestSupport
 import Testing
+import TestSupport
 import Vocabulary
 
 @testable import HTTPTransfer

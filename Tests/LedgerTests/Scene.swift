@@ -47,7 +47,7 @@ private struct Housed: Ledger {
   }
   func ingest(
     _ items: [ItemEntry], bad: [BadItem], ticket: IngestTicket
-  ) async throws(LedgerFailure) -> [ItemID] {
+  ) async throws(LedgerFailure) -> [Int] {
     try await ledger.ingest(items, bad: bad, ticket: ticket)
   }
   func finishIngest(
@@ -205,7 +205,8 @@ struct Scene {
     let ticket = try await ledger.beginIngest(
       name: name, settings: settings, settingsDigest: Digest(of: settings), at: clock.now)
     job = ticket.job
-    let again = try await ledger.ingest(items, bad: bad, ticket: ticket)
+    let ids = items.map(\.id) + bad.map(\.id)
+    let again = try await ledger.ingest(items, bad: bad, ticket: ticket).map { ids[$0] }
     let removed = try await ledger.finishIngest(ticket, identity: identity, prune: prune)
     return (again, removed)
   }
@@ -394,5 +395,12 @@ extension RecipeKey {
 extension ManifestIdentity {
   static let sample = ManifestIdentity(
     path: "/jobs/catalog.json", size: 1234, modifiedNanoseconds: 1_800_000_000_123_456_789,
-    inode: .max, digest: Digest(of: "the manifest"))
+    inode: .max, digest: Digest(of: "the manifest"),
+    sources: [
+      SourceIdentity(
+        address: "/jobs/feed.csv", size: 99, modifiedNanoseconds: 1_700_000_000_000_000_001,
+        inode: .max - 1, digest: Digest(of: "a file")),
+      SourceIdentity(
+        address: "https://feeds.example/list.xml?key=s3cret", digest: Digest(of: "a feed")),
+    ])
 }

@@ -26,7 +26,16 @@ struct BadRow: CustomTestStringConvertible, Sendable {
       "version: is missing: write \"version\": 1"),
     Row("{\"version\": 1, \"zzz\\n\\u001b[2J\": 1}", "[\"zzz\\u{a}\\u{1b}[2J\"]: unknown key"),
     Row("{\"version\": 1, \"$schema\": 1}", "$schema: must be a string, not a number"),
-    Row("{\"version\": 1, \"sources\": [\"a.csv\"]}", "sources: not supported yet"),
+    Row("{\"version\": 1, \"sources\": \"-\"}", "sources: must be an array, not a string"),
+    Row(
+      "{\"version\": 1, \"sources\": [1, \"\", \"s3://a/b\", \"http:///x\", \"-\", \"-\"]}",
+      "sources[0]: must be a string, not a number",
+      "sources[1]: must be a path, a URL or \"-\"",
+      "sources[2]: \"s3:\" is no kind of source: write a path, an http or https URL, or \"-\"",
+      "sources[3]: http:///x: the URL names no host", "sources[5]: is the same as sources[4]"),
+    Row(
+      "{\"version\": 1, \"sources\": [\"/tmp/none.csv\", \"/tmp\"]}",
+      "sources[0]: /tmp/none.csv: No such file or directory", "sources[1]: /tmp: is a folder"),
     Row("{\"version\": 1, \"fallback\": \"a.png\"}", "fallback: not supported yet"),
     Row("{\"version\": 1, \"items\": {\"id\": \"a\"}}", "items: must be an array, not an object"),
     Row("{\"version\": 1, \"items\": null}", "items: must be an array, not null"),

@@ -48,9 +48,10 @@ package final class ProgramRun: Sendable {
   /// - Parameters:
   ///   - arguments: without the program's name.
   ///   - folder: where its output is kept.
+  ///   - input: the file that is its standard input.
   package init(
     _ program: String = "thumbworker", _ arguments: [String], in folder: String,
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], input: String = "/dev/null"
   ) throws {
     let id = UUID().uuidString
     output = "\(folder)/\(id).out"
@@ -58,7 +59,7 @@ package final class ProgramRun: Sendable {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT, 0o600)
     posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT, 0o600)
     let path = program.contains("/") ? program : "\(Self.binaries)/\(program)"

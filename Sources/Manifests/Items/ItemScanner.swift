@@ -3,8 +3,6 @@
 /// Knows an item's shape, not what its values mean. The list may be a manifest's `items`; what stands
 /// around it is its caller's business.
 final class ItemScanner {
-  static let mostMetaBytes = 64 << 10
-
   private enum Level { case list, item, names, meta, skipped }
   private enum Field { case id, url, variants, meta, ignored }
 
@@ -20,13 +18,24 @@ final class ItemScanner {
   private var levelAfterSkip = Level.list
   private var nameCount = 0
   private var metaKeys = MetaKeys()
+  private let placeOfItem: (Int) -> Place
 
-  init(sink: any ItemSink, problems: Problems) {
+  /// - Parameter place: where an item stands, by its index.
+  init(
+    sink: any ItemSink, problems: Problems, place: @escaping (Int) -> Place = { .item($0) }
+  ) {
     self.sink = sink
     self.problems = problems
+    placeOfItem = place
   }
 
-  private var place: Place { .item(index) }
+  private var place: Place { placeOfItem(index) }
+
+  /// Forgets an item that will not be completed.
+  func abandonItem() {
+    level = .list
+    metaKeys = MetaKeys()
+  }
 
   private func fault(_ place: @autoclosure () -> Place, _ message: @autoclosure () -> String) {
     problems.add(place(), message())
@@ -218,7 +227,7 @@ final class ItemScanner {
 
   /// What is over the limit is read on, to its end, and not kept.
   private func writeMeta(_ write: (JSONText) -> Void) {
-    if raw.meta.bytes.count <= Self.mostMetaBytes {
+    if raw.meta.bytes.count <= RawItem.mostMetaBytes {
       if level == .meta, !metaKeys.isInObject { raw.meta.separate() }
       write(raw.meta)
     }
@@ -240,23 +249,14 @@ final class ItemScanner {
   private func closeMeta(_ bracket: Unicode.Scalar) {
     nested -= 1
     metaKeys.close()
-    if raw.meta.bytes.count <= Self.mostMetaBytes { raw.meta.close(bracket) }
+    if raw.meta.bytes.count <= RawItem.mostMetaBytes { raw.meta.close(bracket) }
     if nested == 0 { level = .item }
   }
 
   // MARK: The whole item
 
   private func finishItem() {
-    if !raw.hasURL { fault(place["url"], "is missing") }
-    if !raw.url.bytes.isStrictUTF8 { fault(place["url"], "is not UTF-8") }
-    if raw.hasMeta {
-      if raw.meta.bytes.count > Self.mostMetaBytes {
-        fault(place["meta"], "has over 64 KiB as compact JSON")
-      } else if !raw.meta.bytes.isStrictUTF8 {
-        fault(place["meta"], "is not UTF-8")
-      }
-    }
-    if let fault = ItemIDRules.fault(of: raw) { self.fault(place["id"], fault) }
+    raw.check { field, message in fault(place[field], message) }
     sink.take(raw, at: index, problems)
     index += 1
   }

@@ -24,3 +24,23 @@ final class RawItem {
     (hasID, hasURL, hasVariants, hasMeta, isFaulty) = (false, false, false, false, false)
   }
 }
+
+extension RawItem {
+  static let mostMetaBytes = 64 << 10
+
+  /// Looks over an item that is complete.
+  ///
+  /// - Parameter fault: is told a field's name and what is wrong with it.
+  func check(_ fault: (_ field: String, _ message: String) -> Void) {
+    if !hasURL { fault("url", "is missing") }
+    if !url.bytes.isStrictUTF8 { fault("url", "is not UTF-8") }
+    if hasMeta {
+      if meta.bytes.count > Self.mostMetaBytes {
+        fault("meta", "has over 64 KiB as compact JSON")
+      } else if !meta.bytes.isStrictUTF8 {
+        fault("meta", "is not UTF-8")
+      }
+    }
+    if let wrong = ItemIDRules.fault(of: self) { fault("id", wrong) }
+  }
+}

@@ -5,6 +5,8 @@ final class VariantLists {
     var names: [String]
     /// The place in the list of a name that it holds already.
     var repeated: Int?
+    /// The first name that no variant of the job has.
+    var unknown: String?
   }
 
   /// Lists and names beyond these are forgotten: no job has so many.
@@ -17,6 +19,10 @@ final class VariantLists {
   /// Each distinct name with the place that had it first.
   private(set) var firstPlaces: [(name: String, place: Place)] = []
   private var namesMet: Set<String> = []
+  private let known: Set<String>?
+
+  /// - Parameter known: the job's variants; nil: not known yet.
+  init(known: Set<String>? = nil) { self.known = known }
 
   /// - Parameter bytes: as in `RawItem.variants`.
   func list(_ text: UnsafeBufferPointer<UInt8>, at place: @autoclosure () -> Place) -> List {
@@ -38,6 +44,7 @@ final class VariantLists {
     let names = bytes.split(separator: RawItem.nameEnd, omittingEmptySubsequences: false)
       .dropLast().map { String(decoding: $0, as: UTF8.self) }
     var list = List(names: names, repeated: nil)
+    if let known { list.unknown = names.first { !known.contains($0) } }
     var met: Set<String> = []
     for (i, name) in names.enumerated() {
       if !met.insert(name).inserted { list.repeated = list.repeated ?? i }

@@ -21,11 +21,13 @@ final class JSONParser {
   private var quiet = 0
   private var surrogates = SurrogateCheck()
 
-  init(_ events: JSONEvents) {
+  /// - Parameter manyValues: the text is of values one after another, not of one.
+  init(_ events: JSONEvents, manyValues: Bool = false) {
     self.events = events
     callbacks = .allocate(capacity: 1)
     callbacks.initialize(to: Self.table)
     handle = yajl_alloc(callbacks, nil, Unmanaged.passUnretained(events).toOpaque())!
+    if manyValues { tw_yajl_allow_many_values(handle) }
   }
 
   deinit {

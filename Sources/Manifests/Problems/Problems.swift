@@ -22,6 +22,13 @@ final class Problems {
     count += other.count
   }
 
+  /// All of them in one sentence; none are left.
+  func takeSentence() -> String {
+    defer { (kept, count) = ([], 0) }
+    let shown = kept.prefix(3).map(\.description).joined(separator: "; ")
+    return count > 3 ? "\(shown); and \(count - 3) more" : shown
+  }
+
   func failure(of source: String) -> ManifestFailure {
     ManifestFailure(source: source, problems: kept, omitted: count - kept.count)
   }

@@ -15,6 +15,7 @@ struct SettingsReader {
     /// The names that an item's `variants` may hold, those of faulty variants too, so that one slip
     /// is not reported once per item.
     var variantNames: Set<String>
+    var sources: [SourceAddress] = []
   }
 
   /// - Parameters:
@@ -42,7 +43,23 @@ struct SettingsReader {
     }
     readVariants(document, into: &result)
     readPublish(document, into: &result.settings)
+    result.sources = sources(document)
     return result
+  }
+
+  private func sources(_ document: ObjectReader) -> [SourceAddress] {
+    var met: [SourceAddress.Location: Place] = [:]
+    return (document.strings("sources") ?? []).compactMap { place, text in
+      do throws(SourceAddressFault) {
+        let source = try SourceAddress(text, folder: folder)
+        if let first = met[source.location] { problems.add(place, "is the same as \(first)") }
+        met[source.location] = met[source.location] ?? place
+        return source
+      } catch {
+        problems.add(place, error.message)
+        return nil
+      }
+    }
   }
 
   private func readVersion(_ document: ObjectReader) {

@@ -1,4 +1,5 @@
 import Glibc
+import Manifests
 
 /// Writes a manifest of any length, an item a line.
 enum ManifestText {
@@ -22,6 +23,29 @@ enum ManifestText {
         "\(number == 0 ? "" : ",")\n{\"id\":\"item-\(number)\",\"url\":\"\(url(number))\"}", file)
     }
     fputs("\n]}\n", file)
+    guard ferror(file) == 0, fclose(file) == 0 else { throw BenchFailure.system("write", path) }
+  }
+
+  /// The catalog's items as a source; ids where its form has them.
+  static func writeSource(to path: String, _ format: SourceFormat, items count: Int) throws {
+    guard let file = fopen(path, "w") else { throw BenchFailure.system("make", path) }
+    let (head, end) =
+      switch format {
+      case .ndjson, .text: ("", "")
+      case .csv: ("id,url\r\n", "")
+      case .sitemap: ("<urlset><url>\n", "</url></urlset>\n")
+      }
+    fputs(head, file)
+    for number in 0..<count {
+      let url = catalogURL(number)
+      switch format {
+      case .ndjson: fputs("{\"id\":\"item-\(number)\",\"url\":\"\(url)\"}\n", file)
+      case .csv: fputs("item-\(number),\(url)\r\n", file)
+      case .text: fputs("\(url)\n", file)
+      case .sitemap: fputs("<image><loc>\(url)</loc></image>\n", file)
+      }
+    }
+    fputs(end, file)
     guard ferror(file) == 0, fclose(file) == 0 else { throw BenchFailure.system("write", path) }
   }
 

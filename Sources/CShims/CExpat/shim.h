@@ -1,0 +1,3 @@
+// expat: an XML parser that calls back.
+#pragma once
+#include <expat.h>
