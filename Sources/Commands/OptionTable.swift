@@ -97,6 +97,17 @@ struct ParsedArguments: Sendable {
     return duration
   }
 
+  /// How long this process's leases last without a renewal. Each is renewed three times in that time, so
+  /// it is not to be too short; and whoever dies holds back its URLs, so it is not to be too long.
+  func lease() throws(UsageError) -> Duration? {
+    guard let lease = try duration("--lease") else { return nil }
+    guard (.milliseconds(100) ... .seconds(3600)).contains(lease) else {
+      throw UsageError(
+        message: "--lease: \(DurationText.format(lease)) is not from 100ms to 1h", hint: "")
+    }
+    return lease
+  }
+
   func byteSize(_ name: String) throws(UsageError) -> Int? {
     guard let text = value(name) else { return nil }
     guard let bytes = ByteSizeText.parse(text) else {
@@ -133,6 +144,9 @@ enum OptionTable {
     Option(
       name: "--grace", value: "DURATION",
       help: "after a signal, let what is under way end for so long (default: 10s)"),
+    Option(
+      name: "--lease", value: "DURATION",
+      help: "hold a URL for so long where this process dies (default: 30s)"),
     Option(name: "--log", value: "FILE", help: "append messages to it; SIGHUP opens it again"),
   ]
 

@@ -1,4 +1,5 @@
 import LedgerCore
+import Threading
 import Vocabulary
 
 extension LedgerWriter {
@@ -75,6 +76,7 @@ extension LedgerWriter {
     while start < others.count {
       let part = others[start..<min(start + Self.itemsPerTransaction, others.count)]
       try enter(part, incoming, ticket, &reading, &again)
+      CrashSeam.itemsEntered.reached()
       start = part.endIndex
     }
     return again.sorted().map { incoming[$0].id }

@@ -223,7 +223,10 @@ extension LedgerWriter {
     let result = try await together { transaction throws(LedgerFailure) in
       try transaction.settle(settlement)
     }
-    if case .leaseLost = result { comeBackTo(settlement.lease.entry) }
+    switch result {
+    case .committed: CrashSeam.settlementCommitted.reached()
+    case .leaseLost: comeBackTo(settlement.lease.entry)
+    }
     return result
   }
 

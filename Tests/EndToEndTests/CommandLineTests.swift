@@ -87,6 +87,7 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     "--workers": (["--workers", "1"], ["fresh": 2]),
     "--fail-above": (["--fail-above", "1%"], ["fresh": 2]),
     "--grace": (["--grace", "1s"], ["fresh": 2]),
+    "--lease": (["--lease", "2s"], ["fresh": 2]),
     "--log": (["--log", "/dev/null"], ["fresh": 2]),
     "--root": ([], ["fresh": 2]),
   ]

@@ -1,3 +1,4 @@
+import ForeignSQLite
 import Glibc
 import Hashing
 import LedgerCore
