@@ -141,9 +141,9 @@
           copy.write(bytes, to: name)
         }
       }
-      let settled = try? ForeignProgram(copy.file("ledger.sqlite")).query(
-        "SELECT count(*) FROM items WHERE run > 0 AND run = (SELECT max(number) FROM runs)")
-      return items.count - (settled?.first?.first.flatMap { Int($0) } ?? 0)
+      let settled = try? ForeignProgram(copy.file("ledger.sqlite")).count(
+        "items", where: "run > 0 AND run = (SELECT max(number) FROM runs)")
+      return items.count - (settled ?? 0)
     }
 
     func expectAllWell() async throws {

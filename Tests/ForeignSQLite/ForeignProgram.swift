@@ -37,6 +37,12 @@ package final class ForeignProgram {
     }
   }
 
+  /// The rows of a table; nil where that cannot be told.
+  package func count(_ table: String, where condition: String = "1") -> Int? {
+    let rows = try? query("SELECT count(*) FROM \(table) WHERE \(condition)")
+    return rows?.first?.first.flatMap { Int($0) }
+  }
+
   /// Any number of statements.
   package func execute(_ sql: String) throws(SQLError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error() }

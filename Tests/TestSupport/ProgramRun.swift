@@ -81,6 +81,16 @@ package final class ProgramRun: Sendable {
 
   package func signal(_ number: Int32) { kill(pid, number) }
 
+  /// The processes that it has started and that live: a worker's decoders.
+  package var children: [pid_t] {
+    // It may have ended by now.
+    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+    return tasks.flatMap { task in
+      ((try? String(contentsOfFile: "/proc/\(pid)/task/\(task)/children", encoding: .utf8)) ?? "")
+        .split(separator: " ").compactMap { pid_t($0) }
+    }
+  }
+
   /// Waits on a thread of its own for the program to end.
   package func result() async -> Result {
     let (status, peakKiB) = await withCheckedContinuation { continuation in
