@@ -21,6 +21,8 @@ actor LedgerReader {
 
   func close() { connection = nil }
 
+  var hasMetDamage: Bool { connection?.hasMetDamage ?? false }
+
   func live() throws(LedgerFailure) -> Connection {
     guard let connection else { throw .other(path: path, reason: "it was closed") }
     return connection
@@ -54,6 +56,8 @@ extension LedgerReader {
 
   /// One search in the counts for each of a job's states.
   func nextDue() throws(LedgerFailure) -> [DueJob] {
+    // It is asked for months, and where nothing is due nobody else looks.
+    try live().expectInPlace()
     let jobs = try live().all(
       """
       SELECT number, name, (
