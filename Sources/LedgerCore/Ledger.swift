@@ -224,11 +224,14 @@ package struct DueJob: Sendable, Hashable {
   package var name: String
   /// When the first minute in which something falls due is over; of what is due at once, long ago.
   package var dueAt: Timestamp
+  /// When its last run began or ended, whichever is later; nil before the first.
+  package var lastActive: Timestamp?
 
-  package init(number: JobNumber, name: String, dueAt: Timestamp) {
+  package init(number: JobNumber, name: String, dueAt: Timestamp, lastActive: Timestamp?) {
     self.number = number
     self.name = name
     self.dueAt = dueAt
+    self.lastActive = lastActive
   }
 }
 

@@ -57,9 +57,6 @@ package struct JobRun: Sendable {
     return summary
   }
 
-  /// Clocks are set right by little all the time.
-  private static let clockTolerance: Duration = .seconds(60)
-
   private func begin(at now: Timestamp) async throws(RunStop) -> (JobNumber, RunNumber) {
     let (job, removed) = try await source.takeIn(
       to: worker.ledger, reread: options.reread, at: now)
@@ -67,8 +64,8 @@ package struct JobRun: Sendable {
     do {
       let record = try await worker.ledger.job(named: settings.name)
       board.expect(items: record?.items ?? 0)
-      if let last = record?.lastActive, now + Self.clockTolerance < last {
-        // The clock went back: due times that it had reached would not come for long.
+      if Worker.clockWentBack(since: record?.lastActive, at: now) {
+        // Due times that it had reached would not come for long.
         try await worker.ledger.makeAllDue()
       }
       if !worker.store.hasFolder(ofJob: settings.name) {
