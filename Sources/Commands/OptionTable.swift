@@ -224,7 +224,7 @@ enum OptionTable {
       ] + common),
     CommandSpec(
       name: "retry", operands: "[JOB]", operandCount: 0...1,
-      summary: "Makes failed and cooling items due now, of one job or of all.",
+      summary: "Makes failed, cooling and dead items due now, of one job or of all.",
       options: [
         Option(
           name: "--code", value: "CODE,…", help: "only those, such as http-503,timeout")

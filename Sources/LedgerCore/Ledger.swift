@@ -274,6 +274,9 @@ package struct LedgerStatus: Sendable, Hashable {
     /// Well and due.
     package var stale: Int
     package var failed: Int
+    /// Those of them that no other try is expected to mend, items with an unusable URL left out: `retry`
+    /// makes them due.
+    package var dead = 0
     package var pending: Int
     package var notStored: Int
     package var lastRun: Timestamp?
@@ -322,7 +325,9 @@ package struct LedgerStatus: Sendable, Hashable {
   package var queuePending: Int
   /// Entries that are leased now.
   package var queueLeased: Int
-  /// Failed items that nothing tries again by itself: due at `Timestamp.distantFuture`.
+  /// Leases that have ended and that nobody has taken over yet: their workers died or are frozen.
+  package var queueExpired = 0
+  /// The jobs' dead items.
   package var queueDead: Int
   /// When the first well item falls due.
   package var nextExpiry: Timestamp?
