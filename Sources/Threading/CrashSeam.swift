@@ -46,6 +46,9 @@ package enum CrashSeam: String, Sendable, Hashable, CaseIterable {
   /// Their files are deleted; the ledger does not know that.
   case objectsRemoved = "objects-removed"
 
+  /// A damaged object is put aside; the items that rest on it are not due, its names stand.
+  case objectPutAside = "object-put-aside"
+
   // The ledger's schema
 
   /// A step to a newer one is written; it is not committed.

@@ -13,7 +13,7 @@
       case firstRun = "a first run"
       /// A run in which every picture has changed.
       case change = "a run that replaces all"
-      case purge, collection = "gc"
+      case purge, repair, collection = "gc"
     }
 
     struct Row: CustomTestStringConvertible, Sendable {
@@ -37,7 +37,8 @@
       Row(seam: .entriesForgotten, work: .purge), Row(seam: .namesDurable, work: .purge),
       Row(seam: .objectsLetGo, work: .purge), Row(seam: .objectsRemoved, work: .purge),
       Row(seam: .entriesForgotten, work: .collection), Row(seam: .objectsLetGo, work: .collection),
-      Row(seam: .objectsRemoved, work: .collection),
+      Row(seam: .objectsRemoved, work: .collection), Row(seam: .objectPutAside, work: .repair),
+      Row(seam: .namesDurable, work: .repair),
     ]
 
     @Test func `has a row for each seam`() {
@@ -55,9 +56,13 @@
       let asked = house.origin.requests.count
       let left = try house.itemsToAsk(after: row.work)
 
-      if row.work == .purge || row.work == .collection {
+      if row.work != .firstRun, row.work != .change {
         let again = try await house.thumbworker(arguments)
         #expect(again.status == 0, "\(again.errors)")
+      }
+      if row.work == .repair {
+        let page = house.scenario.publishedPaths.filter { $0.hasSuffix("/a.jpg") }
+        #expect(page == ["thumb/a.jpg"], "a damaged picture is not served")
       }
       let next = try await house.run()
       #expect(next.status == 0 && next.outcomes.values.reduce(0, +) == house.items.count)
@@ -99,9 +104,15 @@
       guard work != .firstRun else { return }
       #expect(try await run().nonzero == ["fetched": 3])
       generation.now = 1
-      if work == .collection {
+      switch work {
+      case .collection:
         items.removeLast()
         #expect(try await run().nonzero == ["fresh": 2])
+      case .repair:
+        let made = try await scenario.show("a")["variants"] as? [[String: Any]]
+        let page = try #require(made?.first { $0["name"] as? String == "page" })
+        try scenario.damage(try #require(page["sha256"] as? String))
+      default: break
       }
     }
 
@@ -112,6 +123,7 @@
       case .firstRun, .change:
         ["run", (try? manifest) ?? "", "--json", "--workers", "1", "--lease", "200ms"]
       case .purge: ["purge", origin.url("/a")]
+      case .repair: ["verify", "--repair"]
       case .collection: ["gc", "--max-age", "0s"]
       }
     }
@@ -131,7 +143,7 @@
     func itemsToAsk(after work: `A worker that dies at a seam`.Work) throws -> Int {
       switch work {
       case .purge: return 1
-      case .collection: return 0
+      case .collection, .repair: return 0
       case .firstRun, .change: break
       }
       // Of a copy: whoever opens the ledger mends what the crash has left.
