@@ -74,6 +74,11 @@ private final class Disturbed {
     #expect(job.origin.requests.count - asked == 150 - done)
     let verified = try await job.thumbworker("verify")
     #expect(verified.status == 0, "\(verified.output)")
+
+    try disk.makeReadOnly()
+    let refused = try await job.scenario.run(try job.manifest, "--force")
+    #expect(refused.status == 3 && refused.errors.contains("write access"), "\(refused.errors)")
+    #expect(try await job.fresh() == 150, "what is known can be read")
   }
 
   @Test func `by being deleted ends its run with a word, and nothing is written elsewhere`()
