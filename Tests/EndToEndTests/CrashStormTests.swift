@@ -39,7 +39,6 @@ private final class CrashStorm {
     var process: ProgramRun
     var result: Task<ProgramRun.Result, Never>
     var hasEnded: Script<Bool>
-    var frozenUntil: ContinuousClock.Instant?
     var isGC: Bool
   }
 
@@ -85,12 +84,18 @@ private final class CrashStorm {
   func rage(for duration: Duration) async throws {
     let end = ContinuousClock.now + duration
     while ContinuousClock.now < end {
-      if jobs.count * 3 <= strikes.values.reduce(0, +) { try await enqueueJob() }
+      if unfinishedItems < 2 * Self.itemsPerJob { try await enqueueJob() }
       try await replaceTheDead()
       try await Task.sleep(for: .milliseconds(Int.random(in: 20...400, using: &luck)))
-      thaw(all: false)
       await strike()
     }
+  }
+
+  /// As far as the ledger knows of them.
+  private var unfinishedItems: Int { ledger?.count("items", where: "state <> 1") ?? 0 }
+
+  private var ledger: ForeignProgram? {
+    try? ForeignProgram(scenario.root + "/ledger.sqlite")
   }
 
   private func enqueueJob() async throws {
@@ -140,9 +145,8 @@ private final class CrashStorm {
       guard let decoder = worker.process.children.randomElement(using: &luck) else { return }
       kill(decoder, SIGKILL)
       strikes["decoders killed", default: 0] += 1
-    case 2 where worker.frozenUntil == nil && !worker.isGC:
-      worker.process.signal(SIGSTOP)
-      workers[index].frozenUntil = .now + Self.lease + .milliseconds(500)
+    case 2 where !worker.isGC:
+      freeze(worker)
       underWay += leases(of: worker)
       strikes["workers frozen past their leases", default: 0] += 1
     case 3:
@@ -160,17 +164,17 @@ private final class CrashStorm {
 
   /// What it holds cannot be its own any more, or will not be when it goes on.
   private func leases(of worker: Worker) -> Int {
-    let ledger = try? ForeignProgram(scenario.root + "/ledger.sqlite")
-    return ledger?.count("leases", where: "owner LIKE '%:\(worker.process.pid)'") ?? 0
+    ledger?.count("leases", where: "owner LIKE '%:\(worker.process.pid)'") ?? 0
   }
 
-  private func thaw(all: Bool) {
-    for index in workers.indices {
-      guard let until = workers[index].frozenUntil, all || ContinuousClock.now > until else {
-        continue
-      }
-      workers[index].process.signal(SIGCONT)
-      workers[index].frozenUntil = nil
+  /// By a task of its own: it may hold the ledger's lock, and whoever waits for that is waited for here.
+  private func freeze(_ worker: Worker) {
+    let (process, hasEnded) = (worker.process, worker.hasEnded)
+    let time = Self.lease + .milliseconds(500)
+    process.signal(SIGSTOP)
+    Task {
+      try? await Task.sleep(for: time)  // nobody cancels it
+      if !hasEnded.now { process.signal(SIGCONT) }
     }
   }
 
@@ -186,7 +190,6 @@ private final class CrashStorm {
 
   /// Lets all that is left end, then brings every job to its end.
   func endWork() async throws {
-    thaw(all: true)
     for worker in workers {
       worker.process.signal(SIGTERM)
       await look(at: worker, mayBe: [])
