@@ -136,3 +136,26 @@ import Vocabulary
     #expect(status.jobs[0].dead == 0 && status.jobs[0].fresh == 3)
   }
 }
+
+@Suite struct `A job of more names than one transaction changes` {
+  @Test func `has all of them linked again, and is forgotten with all of them`() async throws {
+    let (folder, clock, count) = (LedgerFolder(), TestClock(), 1300)
+    let path = folder.file("ledger.sqlite")
+    let ledger = try await LedgerSQLite.open(path: path, clock: clock.wall, owner: "test")
+    var scene = Scene(ledger: ledger, clock: clock)
+    try await scene.read(items(count))
+    try await scene.runOnce()
+    try await ledger.confirm(try await ledger.pendingLinks(limit: 2 * count))
+    #expect(try await ledger.pendingLinks(limit: 1).isEmpty)
+    try await ledger.forgetLinks(of: scene.job, at: clock.now)
+    let pending = try await ledger.pendingLinks(limit: 2 * count)
+    #expect(pending.count == count && pending.allSatisfy { $0.object != nil })
+
+    try await ledger.confirm(pending)
+    #expect(try await ledger.emptyJob(named: "catalog", keepsNames: true) == scene.job)
+    #expect(try await ledger.forgetJob(scene.job))
+    let foreign = try ForeignProgram(path)
+    #expect(foreign.count("published") == 0 && foreign.count("jobs") == 0)
+    #expect(try await ledger.wrongCounters() == [])
+  }
+}
