@@ -147,6 +147,9 @@ enum OptionTable {
     Option(
       name: "--lease", value: "DURATION",
       help: "hold a URL for so long where this process dies (default: 30s)"),
+    Option(
+      name: "--min-free", value: "SIZE",
+      help: "leave so much of the disk free (default: a fiftieth of it, 256 MiB at most)"),
     Option(name: "--log", value: "FILE", help: "append messages to it; SIGHUP opens it again"),
   ]
 
@@ -246,6 +249,9 @@ enum OptionTable {
           name: "--max-bytes", value: "SIZE",
           help: "let the least recently needed go until no more is stored"),
         Option(name: "--max-count", value: "N", help: "likewise, by the number of files"),
+        Option(
+          name: "--min-free", value: "SIZE",
+          help: "likewise, until so much of the root's file system is free"),
         Option(
           name: "--max-age", value: "DURATION",
           help: "keep what is in no job for so long (default: 30d)"),

@@ -13,6 +13,8 @@ import Vocabulary
 /// Where everything is kept.
 struct Site {
   let layout: RootLayout
+  /// `--min-free`, for commands that have it.
+  let minFree: Int?
 
   /// `--root`, else `$THUMBWORKER_ROOT`, else `$XDG_CACHE_HOME/thumbworker`, else
   /// `~/.cache/thumbworker`.
@@ -31,6 +33,7 @@ struct Site {
     }
     guard !path.isEmpty else { throw UsageError(message: "--root is empty", hint: "") }
     layout = RootLayout(root: try Self.absolute(path))
+    minFree = try parsed.byteSize("--min-free")
   }
 
   static func absolute(_ path: String) throws(UsageError) -> String {
@@ -85,7 +88,8 @@ struct Site {
     try layout.createRoot()
     let ledger = try await LedgerSQLite.open(
       path: layout.ledger, clock: .system, owner: "\(ProcessInfo.processInfo.hostName):\(getpid())")
-    let store = try await ObjectStore.open(root: layout, storeID: try await ledger.storeID())
+    let store = try await ObjectStore.open(
+      root: layout, storeID: try await ledger.storeID(), minFree: minFree)
     if store.isStranger {
       // The ledger names files that may be gone: each item's are checked before it counts as fresh.
       // That this is due is durable before the store is known again.

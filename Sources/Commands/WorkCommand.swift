@@ -29,6 +29,8 @@ struct WorkCommand {
     if let grace = try parsed.duration("--grace") { options.grace = grace }
     if let lease = try parsed.lease() { options.leaseDuration = lease }
     rule.maxBytes = try parsed.byteSize("--max-bytes")
+    // More than bodies leave free: they go on after it.
+    rule.minFree = site.minFree.map { $0 + $0 / 4 }
   }
 
   func execute(_ interruption: Interruption) async throws -> ExitCode {
@@ -73,13 +75,22 @@ struct WorkCommand {
   }
 
   private func collect(_ keeper: Housekeeper, _ sleeper: any Sleeper) async {
+    var last = sleeper.now
     // Ends by cancellation.
-    while (try? await sleeper.sleep(for: collectionInterval)) != nil {
+    while (try? await sleeper.sleep(for: min(collectionInterval, .seconds(60)))) != nil {
+      guard sleeper.now - last >= collectionInterval || isShortOfSpace(keeper) else { continue }
+      last = sleeper.now
       do {
-        _ = try await GarbageCollection(keeper: keeper, rule: rule).run()
+        let wanted = try await keeper.wantedRecipes(environment: environment)
+        _ = try await GarbageCollection(keeper: keeper, rule: rule, wanted: wanted).run()
       } catch {
         console.complain(FailureText(error.failure, of: "gc").lines)
       }
     }
+  }
+  /// Bodies would soon stop to come.
+  private func isShortOfSpace(_ keeper: Housekeeper) -> Bool {
+    guard let minFree = rule.minFree, let free = keeper.store.freeBytes else { return false }
+    return free < minFree
   }
 }

@@ -20,7 +20,7 @@ package struct FetchRequest: Sendable {
   /// Called on the transfer thread, for each body anew, at the first byte of a 200 or another 2xx but
   /// 204, 205 and 206; at its end where it is empty. A body that is completed by its rest over another
   /// connection stays in its sink. Keep it short.
-  package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
+  package var makeSink: @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
   /// What an earlier process has left of this body, asked for once, before the first attempt; whoever
   /// is given it owns it.
   package var takeBeginning: @Sendable () async -> PartialBody? = { nil }
@@ -28,7 +28,7 @@ package struct FetchRequest: Sendable {
   package init(
     url: ItemURL, conditions: HTTPFields = HTTPFields(), settings: NetworkSettings,
     sendsCredentials: Bool, deadline: Duration? = nil,
-    makeSink: @escaping @Sendable () throws(FailureRecord) -> any BodySink
+    makeSink: @escaping @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
   ) {
     self.url = url
     self.conditions = conditions

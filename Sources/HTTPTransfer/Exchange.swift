@@ -48,13 +48,13 @@ package struct ExchangeRequest: Sendable {
   package var partial: PartialBody?
   /// Called on the transfer thread, once, at the first body byte of a success (2xx but 204, 205 and
   /// 206), or at its end where the body is empty. Other bodies are dropped.
-  package var makeSink: @Sendable () throws(FailureRecord) -> any BodySink
+  package var makeSink: @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
 
   package init(
     url: ItemURL, fields: [HTTPFields.Line] = [], guarding: AddressGuard = AddressGuard(),
     connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(15),
     timeout: Duration = .seconds(60), maxBytes: Int = 64 << 20, clock: WallClock = .system,
-    makeSink: @escaping @Sendable () throws(FailureRecord) -> any BodySink
+    makeSink: @escaping @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
   ) {
     self.url = url
     self.fields = fields

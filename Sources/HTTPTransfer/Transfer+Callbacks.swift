@@ -207,7 +207,9 @@ extension Transfer {
 
   private func openSink() throws(FailureRecord) -> any BodySink {
     if let sink { return sink }
-    let opened = try exchange!.request.makeSink()
+    // Decoded it may be longer.
+    let expected = decoder == nil ? declaredLength : nil
+    let opened = try exchange!.request.makeSink(expected)
     sink = opened
     return opened
   }

@@ -29,6 +29,15 @@ package final class SHA256 {
     precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1)
   }
 
+  /// Feeds the 32 bytes of another message's digest.
+  package func update(_ digest: Digest) {
+    let words = digest.words
+    let bytes = (
+      words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
+    )
+    withUnsafeBytes(of: bytes) { update($0) }
+  }
+
   /// The digest of what was fed so far; the message goes on.
   package func digestSoFar() -> Digest {
     let copy = SHA256()

@@ -49,6 +49,22 @@ package protocol LedgerHousekeeping: Sendable {
   /// removals from then on.
   func purge(_ keys: [EntryKey]) async throws(LedgerFailure) -> PurgeResult
 
+  // MARK: Variants
+
+  /// The next variants in the order of originals and recipes.
+  func variants(
+    after variant: VariantKey?, limit: Int
+  ) async throws(LedgerFailure) -> [VariantKey]
+
+  /// Recipes that no job asks for, and since when, as far as somebody has looked.
+  func unwantedRecipes() async throws(LedgerFailure) -> [RecipeKey: Timestamp]
+
+  /// Replaces what `unwantedRecipes` tells.
+  func note(unwanted: [RecipeKey: Timestamp]) async throws(LedgerFailure)
+
+  /// Forgets variants. Objects that nothing else refers to are pending removals from then on.
+  func forgetVariants(_ variants: [VariantKey]) async throws(LedgerFailure)
+
   // MARK: Objects and names
 
   /// The next objects in the order of their digests.
@@ -99,6 +115,17 @@ package protocol LedgerHousekeeping: Sendable {
   ///
   /// - Throws: where the file exists already, or cannot be written.
   func backup(to file: String) async throws(LedgerFailure)
+}
+
+/// What a recipe makes of an original, or why it makes nothing.
+package struct VariantKey: Sendable, Hashable {
+  package var original: Digest
+  package var recipe: RecipeKey
+
+  package init(original: Digest, recipe: RecipeKey) {
+    self.original = original
+    self.recipe = recipe
+  }
 }
 
 package struct JobOverview: Sendable, Hashable {

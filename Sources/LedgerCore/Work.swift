@@ -130,13 +130,27 @@ package struct ClaimedItem: Sendable, Hashable {
   package var id: ItemID
   package var variants: [String]?
   package var state: ItemState
+  /// What its published names were made from; nil where one of them has changed since.
+  package var published: PublicationKey?
 
-  package init(number: ItemNumber, id: ItemID, variants: [String]?, state: ItemState) {
+  package init(
+    number: ItemNumber, id: ItemID, variants: [String]?, state: ItemState,
+    published: PublicationKey? = nil
+  ) {
     self.number = number
     self.id = id
     self.variants = variants
     self.state = state
+    self.published = published
   }
+}
+
+/// Stands for all that decides an item's published names and their objects. While it is the same, the
+/// names stand and nothing has to be looked up to know it.
+package struct PublicationKey: Sendable, Hashable {
+  package let rawValue: Int64
+
+  package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
 /// What is to be claimed.
@@ -263,10 +277,14 @@ package struct ItemSettlement: Sendable {
   /// The names that are to stand under `public/` from now on, by path below the job's folder.
   /// Nil leaves them as they are.
   package var publications: [Publication]?
+  /// What those names were made from. With `publications` nil: that the names stand as made from it is
+  /// what the settlement rests on; where it is no longer so, it is refused.
+  package var published: PublicationKey?
 
   package init(
     item: ItemNumber, outcome: Outcome, state: ItemState, dueAt: Timestamp,
-    failure: FailureRecord? = nil, publications: [Publication]? = nil
+    failure: FailureRecord? = nil, publications: [Publication]? = nil,
+    published: PublicationKey? = nil
   ) {
     self.item = item
     self.outcome = outcome
@@ -274,6 +292,7 @@ package struct ItemSettlement: Sendable {
     self.dueAt = dueAt
     self.failure = failure
     self.publications = publications
+    self.published = published
   }
 }
 

@@ -27,6 +27,25 @@ extension LedgerReader {
     }
   }
 
+  static let variantKeysQuery: StaticString = """
+    SELECT original, recipe FROM variants
+    WHERE (original, recipe) > (?, ?) ORDER BY original, recipe LIMIT ?
+    """
+
+  func variants(after variant: VariantKey?, limit: Int) throws(LedgerFailure) -> [VariantKey] {
+    try live().all(
+      Self.variantKeysQuery, .digest(after: variant?.original), .key(after: variant?.recipe.key),
+      .int(limit)
+    ) { VariantKey(original: $0.digest(0)!, recipe: $0.recipe(1)!) }  // NOT NULL
+  }
+
+  func unwantedRecipes() throws(LedgerFailure) -> [RecipeKey: Timestamp] {
+    let rows = try live().all("SELECT recipe, since FROM unwanted_recipes") {
+      (recipe: $0.recipe(0)!, since: $0.time(1))  // NOT NULL, of 16 bytes
+    }
+    return Dictionary(rows.map { ($0.recipe, $0.since) }) { first, _ in first }
+  }
+
   func objectTotals() throws(LedgerFailure) -> (count: Int, bytes: Int) {
     try live().objectTotals()
   }

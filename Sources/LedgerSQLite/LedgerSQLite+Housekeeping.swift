@@ -50,6 +50,25 @@ extension LedgerSQLite: LedgerHousekeeping {
     return try await writing().purge(keys)
   }
 
+  package func variants(
+    after variant: VariantKey?, limit: Int
+  ) async throws(LedgerFailure) -> [VariantKey] {
+    try await reader.variants(after: variant, limit: limit)
+  }
+
+  package func unwantedRecipes() async throws(LedgerFailure) -> [RecipeKey: Timestamp] {
+    try await reader.unwantedRecipes()
+  }
+
+  package func note(unwanted: [RecipeKey: Timestamp]) async throws(LedgerFailure) {
+    try await writing().note(unwanted: unwanted)
+  }
+
+  package func forgetVariants(_ variants: [VariantKey]) async throws(LedgerFailure) {
+    guard !variants.isEmpty else { return }
+    try await writing().forgetVariants(variants)
+  }
+
   package func objects(
     after digest: Digest?, limit: Int
   ) async throws(LedgerFailure) -> [ObjectOverview] {

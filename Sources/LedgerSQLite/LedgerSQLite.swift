@@ -231,6 +231,12 @@ extension LedgerSQLite {
     try await reader.variants(of: original)
   }
 
+  package func madeObjects(
+    of originals: [Digest]
+  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
+    try await reader.madeObjects(of: originals)
+  }
+
   package func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView] {
     try await reader.items(naming: key)
   }

@@ -101,6 +101,16 @@ extension LedgerWriter {
     }
   }
 
+  func note(unwanted: [RecipeKey: Timestamp]) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in try transaction.note(unwanted: unwanted) }
+  }
+
+  func forgetVariants(_ variants: [VariantKey]) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in
+      for variant in variants { try transaction.forget(variant) }
+    }
+  }
+
   func forget(_ links: [LinkTask]) throws(LedgerFailure) {
     try alone { transaction throws(LedgerFailure) in try transaction.forget(links) }
   }

@@ -167,8 +167,7 @@ extension VariantRecord {
 extension Row {
   /// All columns of `variants`, in their order; nil where the format is none that we know.
   func variant() -> VariantRecord? {
-    guard let original = digest(0), let key = key(1) else { return nil }
-    let recipe = RecipeKey(key)
+    guard let original = digest(0), let recipe = recipe(1) else { return nil }
     if let failure = failure(from: 7) {
       return VariantRecord(original: original, recipe: recipe, state: .failed(failure))
     }
@@ -182,8 +181,7 @@ extension Row {
   }
 }
 
-extension RecipeKey {
-  fileprivate init(_ key: EntryKey) {
-    self.init(bytes: key.bytes)!  // sixteen bytes, as it asks for
-  }
+extension Row {
+  /// Nil for NULL.
+  func recipe(_ column: Int32) -> RecipeKey? { key(column).flatMap { RecipeKey(bytes: $0.bytes) } }
 }

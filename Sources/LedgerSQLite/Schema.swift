@@ -11,6 +11,7 @@ enum Schema {
   static let migrations: [String] = [
     initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
     originalWarnings, housekeeping, encoders,
+    publicationKeys, unwantedRecipes,
   ]
 
   static var version: Int { migrations.count }
@@ -336,6 +337,27 @@ enum Schema {
   private static let originalWarnings = """
     -- What the original's decoder remarked, a line each; NULL: nothing.
     ALTER TABLE entries ADD COLUMN original_warnings TEXT;
+    """
+
+  private static let publicationKeys = """
+    -- What its names were made from; NULL where one of them has changed since.
+    ALTER TABLE items ADD COLUMN published INTEGER;
+
+    CREATE TRIGGER name_changes_item AFTER UPDATE OF item, object ON published
+    WHEN OLD.item IS NOT NULL AND (OLD.item IS NOT NEW.item OR OLD.object IS NOT NEW.object) BEGIN
+      UPDATE items SET published = NULL WHERE number = OLD.item AND published IS NOT NULL;
+    END;
+    CREATE TRIGGER name_leaves_item AFTER DELETE ON published WHEN OLD.item IS NOT NULL BEGIN
+      UPDATE items SET published = NULL WHERE number = OLD.item AND published IS NOT NULL;
+    END;
+    """
+
+  private static let unwantedRecipes = """
+    -- Recipes that no job asks for, as far as somebody has looked, and since when.
+    CREATE TABLE unwanted_recipes (
+      recipe BLOB NOT NULL PRIMARY KEY CHECK (length(recipe) = 16),
+      since INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
     """
 
   private static let encoders = """

@@ -1,4 +1,5 @@
 import CSQLite
+import LedgerCore
 import Vocabulary
 
 /// One value on its way into a statement.
@@ -84,6 +85,10 @@ struct Row {
   func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
   func count(_ column: Int32) -> Int { Int(int(column)) }
   func time(_ column: Int32) -> Timestamp { Timestamp(milliseconds: int(column)) }
+
+  func publicationKey(_ column: Int32) -> PublicationKey? {
+    isNull(column) ? nil : PublicationKey(rawValue: int(column))
+  }
 
   func optionalCount(_ column: Int32) -> Int? { isNull(column) ? nil : count(column) }
   func optionalTime(_ column: Int32) -> Timestamp? { isNull(column) ? nil : time(column) }

@@ -206,7 +206,7 @@ extension Claiming {
 
 extension Claiming {
   static let itemsQuery: StaticString = """
-    SELECT number, id, variants, state, due_at, run, url FROM items
+    SELECT number, id, variants, state, due_at, run, url, published FROM items
     WHERE entry = ? AND job = ? AND number > ? ORDER BY number
     """
 
@@ -236,7 +236,8 @@ extension Claiming {
       due.items.append(
         ClaimedItem(
           number: ItemNumber(row.int(0)), id: id,
-          variants: VariantNames.read(row.optionalText(2)), state: state))
+          variants: VariantNames.read(row.optionalText(2)), state: state,
+          published: row.publicationKey(7)))
       return true
     }
     return due

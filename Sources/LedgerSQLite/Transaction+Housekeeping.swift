@@ -82,6 +82,25 @@ extension Transaction {
     }
   }
 
+  func note(unwanted: [RecipeKey: Timestamp]) throws(LedgerFailure) {
+    try connection.run("DELETE FROM unwanted_recipes")
+    for (recipe, since) in unwanted {
+      try connection.run(
+        "INSERT INTO unwanted_recipes VALUES (?, ?)", .key(recipe.key), .time(since))
+    }
+  }
+
+  func forget(_ variant: VariantKey) throws(LedgerFailure) {
+    let object = try connection.first(
+      "SELECT digest FROM variants WHERE original = ? AND recipe = ?", .digest(variant.original),
+      .key(variant.recipe.key)
+    ) { $0.digest(0) }
+    try connection.run(
+      "DELETE FROM variants WHERE original = ? AND recipe = ?", .digest(variant.original),
+      .key(variant.recipe.key))
+    if case let object?? = object { try removeIfUnused(object) }
+  }
+
   func forget(_ links: [LinkTask]) throws(LedgerFailure) {
     for link in links {
       try connection.run(

@@ -193,7 +193,7 @@ extension Transaction {
     let row = try columns(of: item)
     try connection.run(
       """
-      UPDATE items SET run = 0, due_at = 0, state = ?, since = ?, host = ?, entry = ?, url = ?,
+      UPDATE items SET run = 0, due_at = 0, published = NULL, state = ?, since = ?, host = ?, entry = ?, url = ?,
         variants = ?, meta = ?, failure_code = ?, failure_message = ?, failure_hint = ?,
         failure_disposition = ? WHERE number = ?
       """, [.int(row.state.rawValue)] + row.values + [.int(number)])

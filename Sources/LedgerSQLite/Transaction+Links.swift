@@ -78,6 +78,13 @@ extension Transaction {
     links.add(try task(job: job, path: name.path, object: name.object))
   }
 
+  /// After its names were written: a name that changes later takes it away again, by a trigger.
+  func notePublished(_ key: PublicationKey?, of item: ItemNumber) throws(LedgerFailure) {
+    try connection.run(
+      "UPDATE items SET published = ?1 WHERE number = ?2 AND published IS NOT ?1",
+      key.map { .int($0.rawValue) } ?? .null, .int(item.value))
+  }
+
   func removeNames(ofItem item: Int64, _ links: inout LinkChanges) throws(LedgerFailure) {
     let held = try connection.all(
       "SELECT job, path FROM published WHERE item = ?", .int(item)

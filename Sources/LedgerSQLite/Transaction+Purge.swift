@@ -48,7 +48,8 @@ extension Transaction {
       (new.state, new.dueAt) = (.pending, 0)
       try connection.run(
         """
-        UPDATE items SET state = ?, due_at = 0, since = ?, failure_code = NULL,
+        UPDATE items SET state = ?, due_at = 0, since = ?, published = NULL,
+          failure_code = NULL,
           failure_message = NULL, failure_hint = NULL, failure_disposition = NULL
         WHERE number = ?
         """, .int(new.state.rawValue), .int(try lastToken()), .int(number))

@@ -9,11 +9,20 @@ extension Transaction {
     let leases = [settlement.lease] + settlement.targets
     var held = 0
     for lease in leases where try end(lease) { held += 1 }
-    guard held == leases.count, try objectsStand(for: settlement) else { return .leaseLost }
-    return try write(settlement)
+    guard held == leases.count else { return .leaseLost }
+    let items = try rows(of: settlement)
+    // Names that stand hold the original and its variants.
+    let namesStand = items.allSatisfy(\.namesStand)
+    guard namesStand else { return .leaseLost }
+    if !settlement.restsOnNames {
+      guard try objectsStand(for: settlement) else { return .leaseLost }
+    }
+    return try write(settlement, items)
   }
 
-  private func write(_ settlement: Settlement) throws(LedgerFailure) -> SettlementResult {
+  private func write(
+    _ settlement: Settlement, _ items: [SettledItem]
+  ) throws(LedgerFailure) -> SettlementResult {
     var links = LinkChanges()
     var receipt = SettlementReceipt()
     for object in settlement.objects where try keep(object) { receipt.stored += object.bytes }
@@ -21,7 +30,7 @@ extension Transaction {
     let purged = try originals(purgedBy: settlement.entries)
     let changes = try write(settlement.entries)
     try propagate(changes, of: settlement, &links)
-    for item in settlement.items { try settle(item, settlement, &links, &receipt) }
+    for item in items { try settle(item, settlement, &links, &receipt) }
     for original in purged { try letGo(original) }
     receipt.links = links.tasks
     CrashSeam.settlementWritten.reached()
@@ -100,7 +109,7 @@ extension Transaction {
     ) { row in
       row.digest(0) == entry.original?.digest
         && row.optionalText(1) == entry.redirectTarget?.unredactedText
-        && Validators(HTTPFields(stored: row.text(2))) == Validators(entry.response?.fields)
+        && Validators(stored: row.utf8(2)) == Validators(entry.response?.fields)
     }
     return !(isSame ?? (entry.response == nil))
   }
@@ -150,14 +159,40 @@ extension Transaction {
   }
 }
 
-/// The fields by which a later request asks whether anything changed.
+/// The fields by which a later request asks whether anything changed, as bytes: they are compared for each
+/// entry that is settled.
 private struct Validators: Equatable {
-  var etag: [String]
-  var lastModified: [String]
+  private var etag: [[UInt8]] = []
+  private var lastModified: [[UInt8]] = []
 
   init(_ fields: HTTPFields?) {
-    etag = fields?["ETag"] ?? []
-    lastModified = fields?["Last-Modified"] ?? []
+    etag = (fields?["ETag"] ?? []).map { Array($0.utf8) }
+    lastModified = (fields?["Last-Modified"] ?? []).map { Array($0.utf8) }
+  }
+
+  /// - Parameter stored: a `name:value` line each, as `HTTPFields.stored` writes them.
+  init(stored: UnsafeBufferPointer<UInt8>) {
+    for line in stored.split(separator: UInt8(ascii: "\n")) {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+      let name = line[..<colon]
+      if name.isSpelt("etag") {
+        etag.append(Array(line[colon...].dropFirst()))
+      } else if name.isSpelt("last-modified") {
+        lastModified.append(Array(line[colon...].dropFirst()))
+      }
+    }
+  }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+  /// - Parameter name: in lower case.
+  fileprivate func isSpelt(_ name: StaticString) -> Bool {
+    guard count == name.utf8CodeUnitCount else { return false }
+    for (i, byte) in enumerated() {
+      let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+      guard (isUpper ? byte | 0x20 : byte) == name.utf8Start[i] else { return false }
+    }
+    return true
   }
 }
 
@@ -175,24 +210,82 @@ extension Entry {
 
 // MARK: Items
 
+/// An item's result beside what the ledger has of it.
+private struct SettledItem {
+  struct Row {
+    var standing: Standing
+    /// The token when it was last made due at once.
+    var since: Int64
+    var id: String
+    var published: PublicationKey?
+  }
+
+  var item: ItemSettlement
+  /// Nil where it has left the manifest, or names another entry by now.
+  var row: Row?
+
+  /// Whether names that the settlement takes for granted are those that it has.
+  var namesStand: Bool {
+    guard item.restsOnNames, let row else { return true }
+    return row.published == item.published
+  }
+}
+
+extension ItemSettlement {
+  fileprivate var restsOnNames: Bool { publications == nil && published != nil }
+}
+
+extension Settlement {
+  /// Whether all that it refers to is held by names that stand.
+  fileprivate var restsOnNames: Bool {
+    variants.isEmpty && !items.isEmpty && items.allSatisfy(\.restsOnNames)
+  }
+}
+
 extension Transaction {
+  private func rows(of settlement: Settlement) throws(LedgerFailure) -> [SettledItem] {
+    var items: [SettledItem] = []
+    for item in settlement.items {
+      items.append(SettledItem(item: item, row: try row(of: item, settlement)))
+    }
+    return items
+  }
+
+  private func row(
+    of item: ItemSettlement, _ settlement: Settlement
+  ) throws(LedgerFailure) -> SettledItem.Row? {
+    try connection.first(
+      """
+      SELECT job, state, due_at, host, run, since, id, published FROM items
+      WHERE number = ? AND job = ? AND entry = ?
+      """, .int(item.item.value), .int(settlement.job.value), .key(settlement.lease.entry)
+    ) {
+      SettledItem.Row(
+        standing: $0.standing(from: 0), since: $0.int(5), id: $0.text(6),
+        published: $0.publicationKey(7))
+    }
+  }
+
   private func settle(
-    _ item: ItemSettlement, _ settlement: Settlement, _ links: inout LinkChanges,
+    _ settled: SettledItem, _ settlement: Settlement, _ links: inout LinkChanges,
     _ receipt: inout SettlementReceipt
   ) throws(LedgerFailure) {
-    let lease = settlement.lease
-    let old = try connection.first(
-      """
-      SELECT job, state, due_at, host, run, since, id FROM items
-      WHERE number = ? AND job = ? AND entry = ?
-      """, .int(item.item.value), .int(settlement.job.value), .key(lease.entry)
-    ) { ($0.standing(from: 0), since: $0.int(5), id: $0.text(6)) }
+    var item = settled.item
+    // Those before it in the settlement may have taken names from it.
+    let row =
+      item.restsOnNames || settlement.items.count == 1
+      ? settled.row : try row(of: item, settlement)
     // It left the manifest, or changed there after it was claimed: the result is not for it.
-    guard let old, old.since < lease.token else { return }
+    guard let old = row, old.since < settlement.lease.token else { return }
     receipt.items.insert(item.item)
-    var item = item
     receipt.refused[item.item] = try giveUpFolders(of: &item, job: settlement.job.value)
-    var new = old.0
+    if let names = item.publications {
+      try clearFolders(
+        for: names, ofID: old.id, item: item.item.value, job: settlement.job.value, &links)
+      try publish(names, item: item.item.value, job: settlement.job.value, &links)
+      try notePublished(receipt.refused[item.item] == nil ? item.published : nil, of: item.item)
+    }
+    var new = old.standing
     new.state = item.state
     // 0 is kept for what is made due at once: nothing settled stands among that.
     new.dueAt = max(1, item.dueAt.milliseconds)
@@ -204,12 +297,7 @@ extension Transaction {
       """,
       [.int(new.state.rawValue), .int(new.dueAt), .int(new.run)]
         + (item.failure?.columns ?? FailureRecord.noColumns) + [.int(item.item.value)])
-    tally.leave(old.0)
+    tally.leave(old.standing)
     tally.enter(new)
-    if let names = item.publications {
-      try clearFolders(
-        for: names, ofID: old.id, item: item.item.value, job: settlement.job.value, &links)
-      try publish(names, item: item.item.value, job: settlement.job.value, &links)
-    }
   }
 }

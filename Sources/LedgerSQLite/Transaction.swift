@@ -80,14 +80,14 @@ final class HostNumbers {
 // MARK: Moving items
 
 extension Transaction {
-  /// Makes an item due at once in its job. The leases that are out do not settle it: they began
+  /// Makes an item due at once in its job; whether its names stand is looked up anew. The leases that are out do not settle it: they began
   /// before the change.
   func makeDueAtOnce(_ number: Int64, _ old: Standing) throws(LedgerFailure) {
     var new = old
     new.dueAt = 0
     try connection.run(
-      "UPDATE items SET due_at = 0, since = ? WHERE number = ?", .int(try lastToken()),
-      .int(number))
+      "UPDATE items SET due_at = 0, since = ?, published = NULL WHERE number = ?",
+      .int(try lastToken()), .int(number))
     tally.leave(old)
     tally.enter(new)
     tally.arrivals.insert(old.job)

@@ -159,8 +159,8 @@ struct ChainWalk {
     var request = FetchRequest(
       url: entry.url, conditions: conditions, settings: network,
       sendsCredentials: entry.url.origin == item.origin, deadline: deadline,
-      makeSink: { () throws(FailureRecord) -> any BodySink in
-        try FileSink(store: store, keeping: keeping)
+      makeSink: { expected throws(FailureRecord) -> any BodySink in
+        try FileSink(store: store, expecting: expected, keeping: keeping)
       })
     request.takeBeginning = { await store.takePartial(keeping) }
     return try await worker.fetcher.fetch(request)

@@ -15,9 +15,12 @@ final class FileSink: BodySink {
   private let store: ObjectStore
   private let keeping: Keeping
 
-  convenience init(store: ObjectStore, keeping: Keeping) throws(FailureRecord) {
+  /// - Parameter expected: the body's length; nil where its server does not tell.
+  convenience init(
+    store: ObjectStore, expecting expected: Int?, keeping: Keeping
+  ) throws(FailureRecord) {
     do {
-      self.init(try store.temporaryFile(), of: store, keeping: keeping)
+      self.init(try store.temporaryFile(expecting: expected), of: store, keeping: keeping)
     } catch {
       throw FailureRecord(error)
     }

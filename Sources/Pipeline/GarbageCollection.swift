@@ -9,6 +9,8 @@ package struct CollectionRule: Sendable, Hashable {
   /// Of all objects; nil: no limit.
   package var maxBytes: Int?
   package var maxCount: Int?
+  /// Bytes of the file system that are to be free; nil: no matter.
+  package var minFree: Int?
   package var isDryRun = false
 
   package init() {}
@@ -24,6 +26,9 @@ package struct CollectionSummary: Sendable, Hashable {
   package var evicted = 0
   /// Those of them that a job needs; its next run fetches them again.
   package var evictedNeeded = 0
+  /// Variants of recipes that no job asks for any more, and those of them whose time was over.
+  package var unwantedVariants = 0
+  package var expiredVariants = 0
   /// Objects that nothing referred to, and files that the ledger did not know.
   package var orphans = 0
   package var orphanBytes = 0
@@ -39,6 +44,8 @@ package struct CollectionSummary: Sendable, Hashable {
 package struct GarbageCollection: Sendable {
   private let keeper: Housekeeper
   private let rule: CollectionRule
+  /// What the jobs ask for; nil where not all of them can be read.
+  private let wanted: Set<RecipeKey>?
   private let tell: @Sendable (EntryOverview, Reason) -> Void
 
   /// Why an entry goes.
@@ -48,13 +55,17 @@ package struct GarbageCollection: Sendable {
     case overLimit(isNeeded: Bool)
   }
 
-  /// - Parameter tell: called with each entry that goes.
+  /// - Parameters:
+  ///   - wanted: the recipes that the jobs ask for; nil where that is not known: then no variant goes for
+  ///     its recipe.
+  ///   - tell: called with each entry that goes.
   package init(
-    keeper: Housekeeper, rule: CollectionRule,
+    keeper: Housekeeper, rule: CollectionRule, wanted: Set<RecipeKey>?,
     tell: @escaping @Sendable (EntryOverview, Reason) -> Void = { _, _ in }
   ) {
     self.keeper = keeper
     self.rule = rule
+    self.wanted = wanted
     self.tell = tell
   }
 
@@ -62,6 +73,7 @@ package struct GarbageCollection: Sendable {
     do {
       var summary = CollectionSummary()
       try await collectUnneeded(&summary)
+      try await collectUnwanted(&summary)
       try await enforceLimits(&summary)
       try await collectUnused(&summary)
       try await collectUnknownFiles(&summary)
@@ -99,10 +111,37 @@ package struct GarbageCollection: Sendable {
     }
   }
 
+  // MARK: Variants that no job asks for
+
+  /// A job's sizes change, or its encoders: what the former ones have made goes after the same time.
+  private func collectUnwanted(_ summary: inout CollectionSummary) async throws {
+    guard let wanted else { return }
+    let known = try await keeper.ledger.unwantedRecipes()
+    var unwanted: [RecipeKey: Timestamp] = [:]
+    var last: VariantKey?
+    while case let page = try await keeper.ledger.variants(after: last, limit: Housekeeper.pageSize),
+      let end = page.last
+    {
+      last = end
+      var expired: [VariantKey] = []
+      for variant in page where !wanted.contains(variant.recipe) {
+        summary.unwantedVariants += 1
+        let since = min(known[variant.recipe] ?? keeper.now, keeper.now)
+        unwanted[variant.recipe] = since
+        if keeper.now >= since + rule.retain { expired.append(variant) }
+      }
+      summary.expiredVariants += expired.count
+      guard !rule.isDryRun, !expired.isEmpty else { continue }
+      try await keeper.ledger.forgetVariants(expired)
+      try await keeper.removeUnused()
+    }
+    if !rule.isDryRun { try await keeper.ledger.note(unwanted: unwanted) }
+  }
+
   // MARK: Limits
 
   private func enforceLimits(_ summary: inout CollectionSummary) async throws {
-    guard rule.maxBytes != nil || rule.maxCount != nil else { return }
+    guard rule.maxBytes != nil || rule.maxCount != nil || rule.minFree != nil else { return }
     var excess = try await self.excess()
     guard excess.isPositive else { return }
     var ranks = NeedRanks()
@@ -137,7 +176,8 @@ package struct GarbageCollection: Sendable {
 
   private func excess() async throws -> Excess {
     let (objects, bytes) = try await keeper.ledger.objectTotals()
-    return Excess(bytes: bytes, objects: objects, over: rule)
+    return Excess(
+      bytes: bytes, objects: objects, free: keeper.store.freeBytes, over: rule)
   }
 
   // MARK: Objects

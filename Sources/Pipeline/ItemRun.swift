@@ -11,6 +11,9 @@ import Vocabulary
 struct ItemRun {
   let context: RunContext
   let claim: Claim
+  /// The files of the original's variants, looked up for many claims at once; nil where its items' names
+  /// may not stand anyway.
+  let made: [ObjectRecord]?
 
   private var worker: Worker { context.worker }
   private var settings: JobSettings { context.settings }
@@ -103,9 +106,10 @@ struct ItemRun {
   private func result(
     of bytes: WalkResult.Bytes, walk: WalkResult
   ) async throws(RunStop) -> Result {
-    let named = claim.items.map { settings.recipes(named: $0.variants, by: worker.encoders) }
-    var wanted: [RecipeKey: Recipe] = [:]
-    for recipe in named.joined() { wanted[RecipeKey(recipe.recipe)] = recipe.recipe }
+    let pages = claim.items.map { context.recipes.page(for: $0.variants) }
+    if let standing = standing(bytes, pages, walk) { return standing }
+    var wanted = pages.first?.wanted ?? [:]
+    for page in pages.dropFirst() { wanted.merge(page.wanted) { first, _ in first } }
     let rendered: RenderedOriginal
     do {
       rendered = try await Rendering(
@@ -126,7 +130,7 @@ struct ItemRun {
     var settlement = settlement(walk) { item in
       let i = claim.items.firstIndex { $0.number == item.number }!
       return settled(
-        item, named[i], rendered, bytes, dueAt: dueAt(freshUntil: walk.freshUntil))
+        item, pages[i], rendered, bytes, dueAt: dueAt(freshUntil: walk.freshUntil))
     }
     var entry = bytes.entry
     entry.original = rendered.original
@@ -136,6 +140,36 @@ struct ItemRun {
     return Result(
       settlement: settlement, staged: rendered.staged,
       rendered: rendered.isAtDesk ? rendered.original.digest : nil)
+  }
+
+  /// What has its names from just these bytes and settings has everything, if the files are there.
+  ///
+  /// - Returns: nil where that does not hold for each of the items.
+  private func standing(
+    _ bytes: WalkResult.Bytes, _ pages: [RecipeBook.Page], _ walk: WalkResult
+  ) -> Result? {
+    let outcome: Outcome
+    switch bytes.arrival {
+    case .confirmed: outcome = .revalidated
+    case .fresh: outcome = .fresh
+    case .received, .shared: return nil
+    }
+    let original = bytes.original.digest
+    guard let made, original == claim.entry.original?.digest,
+      made.allSatisfy({ worker.store.contains($0.digest, bytes: $0.bytes) })
+    else { return nil }
+    for (item, page) in zip(claim.items, pages) {
+      guard let published = item.published,
+        published == context.recipes.publicationKey(page, id: item.id, original: original)
+      else { return nil }
+    }
+    let dueAt = dueAt(freshUntil: walk.freshUntil)
+    var settlement = settlement(walk) { item in
+      ItemSettlement(
+        item: item.number, outcome: outcome, state: .well, dueAt: dueAt, published: item.published)
+    }
+    if bytes.entry != bytes.previous { settlement.entries.append(.stored(bytes.entry)) }
+    return Result(settlement: settlement)
   }
 
   /// When to look again; a worker that runs for months spreads what falls due.
@@ -148,19 +182,19 @@ struct ItemRun {
   }
 
   private func settled(
-    _ item: ClaimedItem, _ recipes: [NamedRecipe], _ rendered: RenderedOriginal,
+    _ item: ClaimedItem, _ page: RecipeBook.Page, _ rendered: RenderedOriginal,
     _ bytes: WalkResult.Bytes, dueAt: Timestamp
   ) -> ItemSettlement {
     var failure = rendered.passingFailure
     var publications: [Publication] = []
-    let names = settings.publish.map { PublishedNames(template: $0.path) }
-    for named in recipes {
-      switch rendered.variants[RecipeKey(named.recipe)]?.state {
+    let names = context.recipes.names
+    for line in page.lines {
+      switch rendered.variants[line.key]?.state {
       case .made(let variant):
         if let names {
           publications.append(
             names.publication(
-              of: named.name, id: item.id, format: variant.format, object: variant.digest))
+              of: line.name, id: item.id, format: variant.format, object: variant.digest))
         }
       case .failed(let reason):
         failure = failure ?? reason
@@ -176,11 +210,14 @@ struct ItemRun {
     // New bytes of which nothing could be made leave the older copy where it is.
     let keepsOlder = failure != nil && publications.isEmpty
     let retryAt = worker.now + coolDown(failuresInARow: 1)
+    let published =
+      failure == nil
+      ? context.recipes.publicationKey(page, id: item.id, original: rendered.original.digest) : nil
     return ItemSettlement(
       item: item.number, outcome: outcome(bytes.arrival, rendered, failure),
       state: failure == nil ? .well : .failed,
       dueAt: rendered.passingFailure == nil ? dueAt : min(dueAt, retryAt), failure: failure,
-      publications: keepsOlder ? nil : publications)
+      publications: keepsOlder ? nil : publications, published: published)
   }
 
   private func outcome(
@@ -217,6 +254,8 @@ struct ItemRun {
   private func settle(_ result: Result) async throws(RunStop) {
     let settlement = result.settlement
     let reply: SettlementResult
+    board.settles()
+    defer { board.hasSettled() }
     do {
       reply = try await worker.ledger.settle(settlement)
     } catch {

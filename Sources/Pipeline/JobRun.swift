@@ -137,16 +137,27 @@ package struct JobRun: Sendable {
 
   // MARK: Draining
 
-  /// How many claims may be under way: twice the transfers, so that a freed connection finds the next
-  /// one waiting, and a group's worth that is being decoded and written.
+  /// How many claims may be under way besides those that only wait for the ledger: twice the transfers,
+  /// so that a freed connection finds the next one waiting, and a group's worth that is being decoded
+  /// and written.
   private var capacity: Int { settings.network.concurrency * 2 + 128 }
+  /// So that those that wait for the ledger do not outgrow memory where its disk is slow.
+  private static let mostSettling = 2_048
+
+  /// How many times the transfers may be claimed ahead. Where little is to be rendered, as where servers
+  /// answer that nothing has changed, transfers end faster than the ledger hands out new claims, one
+  /// transaction after another; where much is, more claims would only fill the disk with bodies.
+  private func claimsAhead(_ snapshot: RunBoard.Snapshot) -> Int {
+    snapshot.processing < settings.network.concurrency ? 8 : 2
+  }
 
   private func drain(_ job: JobNumber, _ run: RunNumber, horizon: Timestamp) async {
     let keeper = LeaseKeeper(worker: worker, duration: options.leaseDuration)
     let hosts = HostWatch(worker: worker, run: run)
     let context = RunContext(
       worker: worker, settings: settings, options: options, job: job, run: run, started: horizon,
-      board: board, hosts: hosts, leases: keeper)
+      board: board, hosts: hosts, leases: keeper,
+      recipes: RecipeBook(settings: settings, encoders: worker.encoders))
     let background = Task {
       await withDiscardingTaskGroup { group in
         group.addTask { await keeper.run() }
@@ -173,7 +184,8 @@ package struct JobRun: Sendable {
             break
           }
           left -= result.claims.count
-          start(result.claims, context, &group)
+          let made = try await madeObjects(for: result.claims)
+          start(result.claims, made, context, &group)
           guard result.claims.isEmpty else { continue }
           guard try await waitForMore(after: result, hosts) else { break }
         } catch {
@@ -227,20 +239,21 @@ package struct JobRun: Sendable {
     _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost left: Int, _ hosts: HostWatch
   ) async throws(LedgerFailure) -> ClaimResult? {
     let snapshot = board.snapshot
+    let ahead = claimsAhead(snapshot)
+    let window = settings.network.concurrency * ahead
     let free = min(
-      capacity - snapshot.inFlight, settings.network.concurrency * 2 - snapshot.fetching)
+      max(capacity, window) - (snapshot.inFlight - snapshot.settling),
+      window - snapshot.fetching, Self.mostSettling - snapshot.settling)
     // Claims of a few each cost more than they bring while enough is under way.
-    guard free > 0, free >= settings.network.concurrency / 4 || snapshot.fetching == 0 else {
-      return nil
-    }
+    guard free > 0, free >= window / 8 || snapshot.fetching == 0 else { return nil }
     var room = board.load.reduce(into: [String: Int]()) { room, load in
-      room[load.key] = max(0, settings.network(forHost: load.key).perHost * 2 - load.value)
+      room[load.key] = max(0, settings.network(forHost: load.key).perHost * ahead - load.value)
     }
     room.merge(hosts.room(atMost: free)) { $1 }
     var result = try await worker.ledger.claim(
       ClaimRequest(
         job: job, run: run,
-        due: dueRule(horizon), limit: min(free, left), perHost: settings.network.perHost * 2,
+        due: dueRule(horizon), limit: min(free, left), perHost: settings.network.perHost * ahead,
         room: room, now: worker.now,
         leaseDuration: options.leaseDuration))
     try await giveBackProbes(in: &result, hosts)
@@ -262,8 +275,19 @@ package struct JobRun: Sendable {
     result.claims = kept
   }
 
+  /// Of those claims whose items' names may stand, by original.
+  private func madeObjects(
+    for claims: [Claim]
+  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
+    let originals = claims.compactMap { claim in
+      claim.items.allSatisfy { $0.published != nil } ? claim.entry.original?.digest : nil
+    }
+    return originals.isEmpty ? [:] : try await worker.ledger.madeObjects(of: originals)
+  }
+
   private func start(
-    _ claims: [Claim], _ context: RunContext, _ group: inout DiscardingTaskGroup
+    _ claims: [Claim], _ made: [Digest: [ObjectRecord]], _ context: RunContext,
+    _ group: inout DiscardingTaskGroup
   ) {
     if !claims.isEmpty { board.waits(for: nil) }
     for claim in claims {
@@ -271,7 +295,9 @@ package struct JobRun: Sendable {
       board.started(host: claim.entry.url.host)
       group.addTask {
         do {
-          try await ItemRun(context: context, claim: claim).perform()
+          try await ItemRun(
+            context: context, claim: claim, made: claim.entry.original.flatMap { made[$0.digest] }
+          ).perform()
         } catch {
           // Its lease is given back with the others when all have ended. What a cancelled transfer says
           // is no reason to stop: the stop is its reason.

@@ -46,9 +46,12 @@ struct Excess {
 
   init() {}
 
-  init(bytes: Int, objects: Int, over rule: CollectionRule) {
+  /// - Parameter free: bytes of the file system; nil where it does not tell.
+  init(bytes: Int, objects: Int, free: Int?, over rule: CollectionRule) {
     // Where there is no limit, nothing is beyond it.
-    self.bytes = rule.maxBytes.map { bytes - $0 } ?? 0
+    let overLimit = rule.maxBytes.map { bytes - $0 }
+    let missing = rule.minFree.flatMap { floor in free.map { floor - $0 } }
+    self.bytes = [overLimit, missing].compactMap(\.self).max() ?? 0
     self.objects = rule.maxCount.map { objects - $0 } ?? 0
   }
 

@@ -27,6 +27,8 @@ package final class RunBoard: Sendable {
     package var fetching = 0
     /// Claims under way in all.
     package var inFlight = 0
+    /// Those of them that only wait for the ledger to write down how they ended.
+    package var settling = 0
     package var waitsFor: RunWait?
     package var stoppedBy: FailureRecord?
     /// The job was paused or cancelled: what is under way ends, nothing more begins.
@@ -34,6 +36,8 @@ package final class RunBoard: Sendable {
     package var isInterrupted = false
 
     package var settled: Int { outcomes.values.reduce(0, +) }
+    /// Claims whose bytes are here, in temporary files as a rule, and are being rendered or stored.
+    package var processing: Int { inFlight - fetching - settling }
   }
 
   private struct State {
@@ -85,6 +89,11 @@ package final class RunBoard: Sendable {
       $0.load[host, default: 0] += 1
     }
   }
+
+  /// All is done but for the ledger.
+  func settles() { state.withLock { $0.snapshot.settling += 1 } }
+
+  func hasSettled() { state.withLock { $0.snapshot.settling -= 1 } }
 
   func ended() {
     state.withLock { $0.snapshot.inFlight -= 1 }

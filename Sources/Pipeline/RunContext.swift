@@ -13,5 +13,6 @@ struct RunContext: Sendable {
   let board: RunBoard
   let hosts: HostWatch
   let leases: LeaseKeeper
+  let recipes: RecipeBook
   let renderings = RenderingDesk()
 }

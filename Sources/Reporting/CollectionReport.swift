@@ -28,6 +28,8 @@ package struct CollectionReport: Sendable {
       ("expired", .number(summary.expired)),
       ("evicted", .number(summary.evicted)),
       ("evicted_needed", .number(summary.evictedNeeded)),
+      ("unwanted_variants", .number(summary.unwantedVariants)),
+      ("expired_variants", .number(summary.expiredVariants)),
       ("orphans", .number(summary.orphans)),
       ("orphan_bytes", .number(summary.orphanBytes)),
       (
@@ -44,6 +46,12 @@ package struct CollectionReport: Sendable {
       lines.append(
         "\(counted(summary.unneeded, "entry", "entries")) in no job; \(summary.expired) of them "
           + "for \(DurationText.format(rule.retain)) or longer: \(verb)")
+    }
+    if summary.unwantedVariants > 0 {
+      lines.append(
+        "\(counted(summary.unwantedVariants, "variant")) that no job asks for; "
+          + "\(summary.expiredVariants) of them for \(DurationText.format(rule.retain)) or longer: "
+          + verb)
     }
     if summary.evicted > 0 {
       lines.append("\(counted(summary.evicted, "entry", "entries")) over the limit: \(verb)")

@@ -28,6 +28,7 @@ package final class ObjectStore: Sendable {
   let published: String
   let objects: ObjectFolder
   private let temporary: TemporaryFolder
+  private let space: DiskSpace
   private let beginnings: BeginningFolder
   private let commits: GroupedThreads<[StagedObject], Void>
   private let publications: GroupedThreads<[PublicName], Void>
@@ -36,22 +37,25 @@ package final class ObjectStore: Sendable {
   /// Opens the store of a root, makes what is missing of it and deletes what dead processes have left in
   /// `tmp/`.
   ///
-  /// - Parameter storeID: the name that the ledger knows the store by.
+  /// - Parameters:
+  ///   - storeID: the name that the ledger knows the store by.
+  ///   - minFree: bytes of its file system that bodies leave free; nil: a fiftieth of it, 256 MiB at most.
   package static func open(
-    root: RootLayout, storeID: String
+    root: RootLayout, storeID: String, minFree: Int? = nil
   ) async throws(StorageFailure) -> ObjectStore {
     try await onThread(named: "store-open") { () throws(StorageFailure) in
-      try ObjectStore(root: root, storeID: storeID)
+      try ObjectStore(root: root, storeID: storeID, minFree: minFree)
     }
   }
 
-  private init(root: RootLayout, storeID: String) throws(StorageFailure) {
+  private init(root: RootLayout, storeID: String, minFree: Int?) throws(StorageFailure) {
     try root.create()
     self.root = root
     self.storeID = storeID
     published = root.published
     objects = try ObjectFolder(opening: root.objects)
     try objects.makeBranches()
+    space = DiskSpace(of: objects.folder, floor: minFree)
     isStranger = try StoreIdentity.read(in: objects.folder) != storeID
     let allTemporary = try Folder(opening: root.temporary)
     temporary = try TemporaryFolder(below: allTemporary)
@@ -98,6 +102,21 @@ package final class ObjectStore: Sendable {
     try TemporaryFile(in: temporary)
   }
 
+  /// A new file for a body from outside: what it takes of the disk is promised to it before it comes, so
+  /// that many at a time end before the disk is full. Looks how much is free; may be called on any thread.
+  ///
+  /// - Parameter expected: its length; nil where that is not known: then it is promised step by step.
+  /// - Throws: `spaceLow` where less than `minFree` would be left, here or by one of its writes.
+  package func temporaryFile(expecting expected: Int?) throws(StorageFailure) -> TemporaryFile {
+    let promise = try space.promise(expected ?? SpacePromise.step)
+    let file = try temporaryFile()
+    file.draw(on: promise)
+    return file
+  }
+
+  /// Bytes that this user can still write; nil where the file system does not tell.
+  package var freeBytes: Int? { space.free }
+
   /// Leaves a file that nobody finishes to whoever fetches the same URL next. Renames two files, and looks
   /// through the few that are kept.
   package func keep(_ file: TemporaryFile, for key: EntryKey) {
@@ -113,6 +132,8 @@ package final class ObjectStore: Sendable {
     let found = try? await onThread(named: "store-partial") { () throws(StorageFailure) in
       temporary.takeBeginning(key, from: beginnings)
     }
+    // How much is still to come nobody knows yet.
+    found?.file.draw(on: space.nothingPromised())
     return found ?? nil
   }
 

@@ -7,6 +7,9 @@ import Vocabulary
 package enum StorageFailure: WorkerFailure, Hashable {
   /// No block, no inode or no quota left.
   case diskFull(path: String)
+  /// A body would leave less free than is to stay free. All in bytes; `free` without what others were
+  /// promised.
+  case spaceLow(path: String, free: Int, needed: Int, floor: Int)
   /// Permissions, or a read-only file system.
   case denied(path: String, operation: String, reason: String)
   /// This process has too many open files, or the machine has.
@@ -27,7 +30,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
 
   package var code: String {
     switch self {
-    case .diskFull: "disk-full"
+    case .diskFull, .spaceLow: "disk-full"
     case .missing, .notWhole: "object-damaged"
     case .refusedName, .nameTaken: "bad-item"
     case .denied, .tooManyOpenFiles, .gone, .notAFolder, .io: "store"
@@ -37,6 +40,9 @@ package enum StorageFailure: WorkerFailure, Hashable {
   package var message: String {
     switch self {
     case .diskFull(let path): "no space left for \(path)"
+    case .spaceLow(let path, let free, let needed, let floor):
+      "\(megabytes(free)) are left for \(path); \(megabytes(needed)) are needed, and "
+        + "\(megabytes(floor)) are to stay free"
     case .denied(let path, let operation, let reason): "may not \(operation) \(path): \(reason)"
     case .tooManyOpenFiles(let path): "too many open files to open \(path)"
     case .gone(let path, let operation): "could not \(operation) \(path): it is no longer there"
@@ -58,6 +64,8 @@ package enum StorageFailure: WorkerFailure, Hashable {
   package var hint: String {
     switch self {
     case .diskFull: "free some space, then run again: what was done is kept"
+    case .spaceLow:
+      "free some space (gc helps), or lower --min-free, then run again: what was done is kept"
     case .denied: "give the user of this run write access to the root and everything in it"
     case .tooManyOpenFiles: "raise the limit (ulimit -n), or lower network.concurrency"
     case .gone: "the root was moved or emptied while it was in use: run again"
@@ -72,7 +80,7 @@ package enum StorageFailure: WorkerFailure, Hashable {
 
   package var disposition: Disposition {
     switch self {
-    case .diskFull, .denied, .tooManyOpenFiles, .gone, .notAFolder, .io: .stopRun
+    case .diskFull, .spaceLow, .denied, .tooManyOpenFiles, .gone, .notAFolder, .io: .stopRun
     case .missing, .notWhole: .retry(notBefore: nil)
     case .refusedName, .nameTaken: .giveUp
     }
@@ -92,4 +100,10 @@ package enum StorageFailure: WorkerFailure, Hashable {
     default: self = .io(path: path, operation: operation, reason: String(cString: strerror(code)))
     }
   }
+}
+
+/// Rounded to a tenth.
+private func megabytes(_ bytes: Int) -> String {
+  let tenths = (bytes * 10 + (1 << 19)) >> 20
+  return "\(tenths / 10).\(tenths % 10) MiB"
 }

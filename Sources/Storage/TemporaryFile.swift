@@ -16,6 +16,8 @@ package final class TemporaryFile: Sendable {
   private let fate = Mutex(Fate.undecided)
   /// The object that took this file's place, with its lock.
   private let lock = Mutex<OwnedDescriptor?>(nil)
+  /// What its body may still take of the disk; nil for files that are written elsewhere.
+  private let promise = Mutex<SpacePromise?>(nil)
   /// Up to where its bytes are right, should nobody finish it.
   private let note: Mutex<BeginningNoteFile?>
 
@@ -55,6 +57,7 @@ package final class TemporaryFile: Sendable {
 
   /// Appends; a file that was only written to by this has all bytes or the call throws.
   package func write(_ bytes: UnsafeRawBufferPointer) throws(StorageFailure) {
+    if let promise = promise.withLock({ $0 }) { try promise.use(bytes.count) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = UnsafeRawBufferPointer(rebasing: rest)
@@ -101,6 +104,9 @@ package final class TemporaryFile: Sendable {
     unlinkat(home.folder.descriptor, name, 0)
     note.withLock { $0?.remove() }
   }
+
+  /// What it writes comes out of this from now on.
+  func draw(on promise: SpacePromise) { self.promise.withLock { $0 = promise } }
 
   /// Holds the lock of an equal object as long as this file lives.
   func keep(_ lock: OwnedDescriptor) { self.lock.withLock { $0 = lock } }

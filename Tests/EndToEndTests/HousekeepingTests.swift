@@ -5,7 +5,7 @@ import Testing
 
 /// A root in which one job was run, and an origin for it.
 private final class House {
-  let scenario: Scenario
+  var scenario: Scenario
   let origin: OriginServer
   /// Paths that answer with this status instead of a picture.
   let failing = Script<[String: Int]>([:])
@@ -292,6 +292,34 @@ private final class House {
     #expect(after.status == 0, "\(after.errors)")
     #expect(after.json["evicted"] as? Int == 3 && house.scenario.objectCount == 0)
     #expect(try await house.keep("verify").status == 0)
+  }
+
+  @Test func `keeps so much of the disk free, and a run leaves so much`() async throws {
+    let house = try await House(["a", "b"])
+    let stopped = try await house.run(["a", "b", "c"], "--min-free", "1000000GB")
+    #expect(stopped.status == 3 && stopped.json["stopped_by"] as? String == "disk-full")
+    #expect(stopped.errors.contains("are to stay free"), "\(stopped.errors)")
+    #expect(house.scenario.objectCount == 4)
+    let enough = try await house.keep("gc", "--min-free", "1B", "--json").json
+    #expect(enough["evicted"] as? Int == 0)
+    let all = try await house.keep("gc", "--min-free", "1000000GB", "--json").json
+    #expect(all["evicted_needed"] as? Int == 2)
+    #expect(house.scenario.objectCount == 0)
+  }
+
+  @Test func `deletes variants that no job asks for any more, after a while`() async throws {
+    let house = try await House(["a"])
+    let small = try await house.variant(of: "a")
+    house.scenario.settings["variants"] = [["name": "thumb", "width": 5]]
+    #expect(try await house.run(["a"]).nonzero == ["rebuilt": 1])
+    let kept = try await house.keep("gc", "--json").json
+    #expect(kept["unwanted_variants"] as? Int == 1 && kept["expired_variants"] as? Int == 0)
+    #expect(house.scenario.objects.contains(small), "within 30 days the job may change its mind")
+    let gone = try await house.keep("gc", "--max-age", "0s", "--json").json
+    #expect(gone["expired_variants"] as? Int == 1)
+    #expect(!house.scenario.objects.contains(small) && house.scenario.objectCount == 2)
+    #expect(try await house.keep("verify").status == 0)
+    #expect(try await house.run(["a"]).nonzero == ["fresh": 1])
   }
 
   @Test func `keeps to a number of bytes`() async throws {

@@ -26,17 +26,15 @@
     }
 
     static let rows = [
-      Row(seam: .migrationWritten), Row(seam: .migrationWritten, time: 5),
-      Row(seam: .migrationCommitted, time: 4), Row(seam: .storeChecked), Row(seam: .itemsEntered),
-      Row(seam: .bodyReceived, time: 2), Row(seam: .variantsRendered, time: 2),
-      Row(seam: .bytesSynced), Row(seam: .objectNamed), Row(seam: .objectNamed, time: 4),
-      Row(seam: .objectsDurable, time: 2), Row(seam: .settlementWritten),
-      Row(seam: .settlementCommitted), Row(seam: .namePublished), Row(seam: .namesDurable),
-      Row(seam: .settlementCommitted, work: .change), Row(seam: .linkPrepared, work: .change),
-      Row(seam: .linkPrepared, time: 4, work: .change), Row(seam: .namesDurable, work: .change),
-      Row(seam: .entriesForgotten, work: .purge), Row(seam: .namesDurable, work: .purge),
-      Row(seam: .objectsLetGo, work: .purge), Row(seam: .objectsRemoved, work: .purge),
-      Row(seam: .entriesForgotten, work: .collection), Row(seam: .objectsLetGo, work: .collection),
+      Row(seam: .migrationWritten, time: 5), Row(seam: .migrationCommitted, time: 4),
+      Row(seam: .storeChecked), Row(seam: .itemsEntered), Row(seam: .bodyReceived, time: 2),
+      Row(seam: .variantsRendered, time: 2), Row(seam: .bytesSynced), Row(seam: .objectNamed),
+      Row(seam: .objectNamed, time: 4), Row(seam: .objectsDurable, time: 2),
+      Row(seam: .settlementWritten), Row(seam: .settlementCommitted), Row(seam: .namePublished),
+      Row(seam: .namesDurable), Row(seam: .settlementCommitted, work: .change),
+      Row(seam: .linkPrepared, time: 2, work: .change), Row(seam: .namesDurable, work: .change),
+      Row(seam: .entriesForgotten, work: .purge), Row(seam: .objectsLetGo, work: .purge),
+      Row(seam: .entriesForgotten, work: .collection),
       Row(seam: .objectsRemoved, work: .collection), Row(seam: .objectPutAside, work: .repair),
       Row(seam: .namesDurable, work: .repair),
     ]

@@ -143,7 +143,7 @@ import Vocabulary
     patient.timeout = .seconds(600)
     let slowRequest = FetchRequest(
       url: try ItemURL(slow.url("/")), settings: patient, sendsCredentials: true,
-      makeSink: { MemorySink() })
+      makeSink: { _ in MemorySink() })
     async let first = lab.fetcher.fetch(slowRequest)
     await slow.requests(reach: 1)
     // On the transfer thread: when that has looked twice, the exchange is in its queue.

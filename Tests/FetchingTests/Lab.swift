@@ -41,7 +41,8 @@ struct Lab {
 
   func request(_ url: String, to sink: MemorySink = MemorySink()) throws -> FetchRequest {
     FetchRequest(
-      url: try ItemURL(url), settings: settings, sendsCredentials: true, makeSink: { sink.opened() }
+      url: try ItemURL(url), settings: settings, sendsCredentials: true,
+      makeSink: { _ in sink.opened() }
     )
   }
 

@@ -7,7 +7,7 @@ import Vocabulary
   private func exchange(_ number: Int) throws -> Exchange {
     let url = try ItemURL("http://h\(number).example/")
     return Exchange(
-      ExchangeRequest(url: url, makeSink: { () throws(FailureRecord) in throw .unexpected }))
+      ExchangeRequest(url: url, makeSink: { _ throws(FailureRecord) in throw .unexpected }))
   }
 
   private let somewhere = NameAnswer.addresses([NetworkAddress("192.0.2.1")!])

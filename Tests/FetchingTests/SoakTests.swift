@@ -65,7 +65,7 @@ struct `A long row of fetches` {
           let url = try ItemURL("http://h\(number % 7919).example:\(port)/\(number)")
           let request = FetchRequest(
             url: url, settings: settings, sendsCredentials: true,
-            makeSink: { () throws(FailureRecord) in Nowhere() })
+            makeSink: { _ throws(FailureRecord) in Nowhere() })
           do throws(FetchFailure) {
             let response = try await fetcher.fetch(request)
             #expect([200, 302, 404, 503].contains(response.status))

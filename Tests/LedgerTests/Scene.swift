@@ -129,6 +129,11 @@ private struct Housed: Ledger {
   func variants(of original: Digest) async throws(LedgerFailure) -> [VariantRecord] {
     try await ledger.variants(of: original)
   }
+  func madeObjects(
+    of originals: [Digest]
+  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
+    try await ledger.madeObjects(of: originals)
+  }
   func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView] {
     try await ledger.items(naming: key)
   }

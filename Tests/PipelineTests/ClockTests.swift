@@ -38,7 +38,7 @@ import Vocabulary
       ledger: try #require(shop.worker.ledger as? any Ledger & LedgerHousekeeping),
       store: shop.worker.store, clock: shop.clock.wall)
     func collect() async throws -> CollectionSummary {
-      try await GarbageCollection(keeper: keeper, rule: CollectionRule()).run()
+      try await GarbageCollection(keeper: keeper, rule: CollectionRule(), wanted: nil).run()
     }
     _ = try await shop.run(["a": origin.url, "b": origin.server.url("/b")])
     _ = try await shop.run(["a": origin.url])

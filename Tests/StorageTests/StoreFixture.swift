@@ -10,15 +10,17 @@ struct StoreFixture: Sendable {
   let root: RootLayout
   let store: ObjectStore
 
-  init(in parent: String? = nil, storeID: String = "one") async throws {
+  init(in parent: String? = nil, storeID: String = "one", minFree: Int? = nil) async throws {
     let folder = StorageTemporaryFolder(in: parent)
-    try await self.init(folder: folder, storeID: storeID)
+    try await self.init(folder: folder, storeID: storeID, minFree: minFree)
   }
 
-  private init(folder: StorageTemporaryFolder, storeID: String) async throws {
+  private init(
+    folder: StorageTemporaryFolder, storeID: String, minFree: Int? = nil
+  ) async throws {
     self.folder = folder
     root = RootLayout(root: folder.path + "/root")
-    store = try await ObjectStore.open(root: root, storeID: storeID)
+    store = try await ObjectStore.open(root: root, storeID: storeID, minFree: minFree)
   }
 
   /// Another store on the same root, as another process would open it.

@@ -45,7 +45,7 @@ struct FetchWork: Work {
       let reply = try await fetcher.fetch(
         FetchRequest(
           url: url, settings: settings, sendsCredentials: true,
-          makeSink: { DroppingSink.only }))
+          makeSink: { _ in DroppingSink.only }))
       guard reply.status == 200, reply.body != nil else {
         throw BenchFailure(message: "\(url) answered \(reply.status)")
       }
@@ -66,7 +66,7 @@ struct TransferWork: Work {
     let engine = requests.engine
     try await requests.measure { url in
       let report = await engine.perform(
-        ExchangeRequest(url: url, guarding: guarding, makeSink: { DroppingSink.only }))
+        ExchangeRequest(url: url, guarding: guarding, makeSink: { _ in DroppingSink.only }))
       guard report.fault == nil, report.body != nil else {
         throw BenchFailure(message: "\(url): \(String(describing: report.fault))")
       }

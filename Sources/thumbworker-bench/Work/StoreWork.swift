@@ -91,7 +91,7 @@ private struct StoreSteps: Sendable {
     let reply = try await fetcher.fetch(
       FetchRequest(
         url: claim.entry.url, settings: settings, sendsCredentials: true,
-        makeSink: { [store] () throws(FailureRecord) in try StoredBody(store) }))
+        makeSink: { [store] _ throws(FailureRecord) in try StoredBody(store) }))
     guard let body = reply.body, let sink = body.sink as? StoredBody else {
       throw BenchFailure(message: "\(claim.entry.url) answered \(reply.status)")
     }
