@@ -92,6 +92,7 @@ private final class Queue {
     let worker = try queue.work()
     try await queue.wait { !queue.origin.requests.isEmpty }
     worker.signal(SIGTERM)
+    try await queue.wait { !worker.hasPendingSignals }
     queue.isOpen.now = true
     #expect(await worker.result().status == 143)
     let asked = queue.origin.requests.count

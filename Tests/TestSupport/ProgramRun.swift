@@ -81,6 +81,13 @@ package final class ProgramRun: Sendable {
 
   package func signal(_ number: Int32) { kill(pid, number) }
 
+  /// Whether a signal was sent that it has not taken yet.
+  package var hasPendingSignals: Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let pending = status.split(separator: "\n").first { $0.hasPrefix("ShdPnd:") }
+    return pending?.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } ?? 0 != 0
+  }
+
   /// The processes that it has started and that live: a worker's decoders.
   package var children: [pid_t] {
     // It may have ended by now.
