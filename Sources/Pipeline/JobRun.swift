@@ -299,9 +299,11 @@ package struct JobRun: Sendable {
             context: context, claim: claim, made: claim.entry.original.flatMap { made[$0.digest] }
           ).perform()
         } catch {
-          // Its lease is given back with the others when all have ended. What a cancelled transfer says
-          // is no reason to stop: the stop is its reason.
-          if !Task.isCancelled { board.stop(because: RunStop(error).failure) }
+          // Its lease is given back with the others when all have ended. What a transfer says that was
+          // cancelled, or did not begin any more, is no reason to stop: the stop is its reason.
+          let reason = RunStop(error).failure
+          let isOfStop = Task.isCancelled || (board.isStopping && reason.code == "cancelled")
+          if !isOfStop { board.stop(because: reason) }
         }
         board.ended()
       }
