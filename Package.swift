@@ -16,9 +16,14 @@ func module(
     swiftSettings: strict)
 }
 
-func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// - Parameter exports: functions of C that the libraries that are loaded are to find in the program.
+func program(
+  _ name: String, _ dependencies: [Target.Dependency], exports: [String] = []
+) -> Target {
   .executableTarget(
-    name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: strict)
+    name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: strict,
+    linkerSettings: exports.isEmpty
+      ? [] : [.unsafeFlags(exports.flatMap { ["-Xlinker", "--export-dynamic-symbol=\($0)"] })])
 }
 
 func shim(_ name: String, pkgConfig: String? = nil) -> Target {
@@ -90,7 +95,9 @@ let package = Package(
 
     // the confined process
     module("Imaging", ["CJPEG", "CResample", "CVips", "Vocabulary"]),
-    program("thumbdecoder", ["CSeccomp", "DecoderWire", "Imaging", "Vocabulary"]),
+    program(
+      "thumbdecoder", ["CSeccomp", "DecoderWire", "Imaging", "Vocabulary"],
+      exports: ["access", "open", "open64"]),
 
     // entry
     module(

@@ -8,6 +8,7 @@ import Synchronization
 final class Console: Sendable {
   private let bar = Mutex<String?>(nil)
   private let lost = Mutex<String?>(nil)
+  private let reader = Mutex(true)
   /// Where messages for people go.
   private struct Messages {
     var descriptor = STDERR_FILENO
@@ -59,6 +60,9 @@ final class Console: Sendable {
   /// that has gone away (`head`) has what it wanted.
   var lostOutput: String? { lost.withLock(\.self) }
 
+  /// Whether nobody reads standard output any more.
+  var isReaderGone: Bool { reader.withLock { !$0 } }
+
   /// Messages for people, on standard error.
   func complain(_ lines: [String]) {
     bar.withLock { bar in
@@ -85,7 +89,8 @@ final class Console: Sendable {
 
   /// Of standard error there is nowhere left to say it.
   private func note(_ code: Int32, on descriptor: Int32) {
-    guard descriptor == STDOUT_FILENO, code != EPIPE else { return }
+    guard descriptor == STDOUT_FILENO else { return }
+    guard code != EPIPE else { return reader.withLock { $0 = false } }
     lost.withLock { $0 = $0 ?? String(cString: strerror(code)) }
   }
 

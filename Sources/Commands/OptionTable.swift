@@ -203,7 +203,10 @@ enum OptionTable {
     CommandSpec(
       name: "status", operands: "[JOB]", operandCount: 0...1,
       summary: "Shows what is known now of all jobs, or of one.",
-      options: [Option(name: "--json", value: nil, help: "print it as JSON")] + common),
+      options: [
+        Option(name: "--watch", value: nil, help: "look again every two seconds, until stopped"),
+        Option(name: "--json", value: nil, help: "print it as JSON; with --watch a line each time"),
+      ] + common),
     CommandSpec(
       name: "show", operands: "URL|ID", operandCount: 1...1,
       summary:

@@ -140,15 +140,12 @@ struct Conversation {
     case .made(let output):
       try check(output, in: decoder.room)
       variants[output.index] = kept(output, from: decoder.room)
-      decoder.room.empty()
-      try End.ofSilence { [number] () throws(DecoderProcess.Silence) in
-        try decoder.send(.taken(number: number))
-      }
+      try freeRoom(of: decoder)
       return false
     case .missed(let number, let index, let fault):
       try checkTurn(number, index)
       variants[index] = .failure(DecodeFailure(fault))
-      decoder.room.empty()
+      try freeRoom(of: decoder)
       return false
     case .failed(let number, let fault):
       guard number == self.number else { throw .lie("it speaks of another image") }
@@ -164,6 +161,14 @@ struct Conversation {
       spent = Spent(heldBytes: heldBytes, processorMilliseconds: processorMilliseconds)
       return true
     case .hello, .ready, .unfit: throw .lie("it spoke out of turn")
+    }
+  }
+
+  /// The decoder waits for it after each variant, also where it has written only a part of one.
+  private func freeRoom(of decoder: DecoderProcess) throws(End) {
+    decoder.room.empty()
+    try End.ofSilence { () throws(DecoderProcess.Silence) in
+      try decoder.send(.taken(number: number))
     }
   }
 

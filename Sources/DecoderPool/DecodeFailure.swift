@@ -58,17 +58,29 @@ package struct DecodeFailure: WorkerFailure, Hashable {
     }
   }
 
+  /// Codes that, at all its variants, tell of an original that nothing can be made of: another try would
+  /// take as long and end as badly.
+  package static let codesOfOriginals: Set<String> = Set(
+    [
+      Cause.unsupportedFormat, .corruptImage, .truncated, .tooManyPixels, .decoderMemory,
+      .decoderTimeout, .decoderCrashed,
+    ].map { DecodeFailure($0, "").code })
+
   package var hint: String {
     switch cause {
     case .notAnImage: "look at what the URL serves; it may be an error page"
-    case .unsupportedFormat: "serve the picture in a format that limits.formats names"
+    case .unsupportedFormat:
+      "serve a format that limits.formats names, or name it there and run with --retry-failed"
     case .corruptImage: "open the original in a viewer; have it exported again"
     case .truncated: "the file ends early: have the server send the whole picture"
-    case .tooManyPixels: "raise limits.maxPixels for this job, or serve a smaller picture"
+    case .tooManyPixels:
+      "raise limits.maxPixels for this job and run with --retry-failed, or serve a smaller picture"
     case .unsupportedSetting: "change this variant's format or size"
     case .variantTooLarge: "raise the variant's maxBytes, or make it smaller"
-    case .decoderMemory: "raise limits.memory for this job, or serve a smaller picture"
-    case .decoderTimeout: "raise limits.decodeTimeout for this job, or drop the item"
+    case .decoderMemory:
+      "raise limits.memory for this job and run with --retry-failed, or serve a smaller picture"
+    case .decoderTimeout:
+      "raise limits.decodeTimeout for this job and run with --retry-failed, or drop the item"
     case .decoderCrashed: "drop the item: its bytes break the decoder"
     case .decoderKilled: "run again; if it stays, see whether this machine runs out of memory"
     case .decoderMisbehaved: "drop the item, and check that thumbdecoder is of this version"

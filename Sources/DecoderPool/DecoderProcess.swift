@@ -179,7 +179,15 @@ final class DecoderProcess {
     let status = exitStatus ?? 0
     return Death(
       signal: status & 0x7F, exitCode: (status >> 8) & 0xFF, wasKilledByUs: isOurs,
-      said: String(decoding: said.suffix(400), as: UTF8.self).printable)
+      said: lastWords)
+  }
+
+  /// The beginning and the end of the last that it wrote: who crashes says why, and then at length where.
+  private var lastWords: String {
+    let words = String(decoding: said, as: UTF8.self)
+    return words.count <= 400
+      ? words.printable
+      : words.prefix(250).description.printable + " … " + words.suffix(150).description.printable
   }
 
   private func reap() {

@@ -8,22 +8,7 @@ final class DecoderSlot {
   private let room: MemoryRoom
   private let kin: DecoderKin
   private var decoder: DecoderProcess?
-  private var use = Use()
-
-  /// What a decoder has done and taken since it started.
-  private struct Use {
-    var images = 0
-    /// After its first image.
-    var firstHeldBytes: Int?
-    var heldBytes = 0
-    var processorMilliseconds = 0
-
-    /// Old memory is where leaks and other people's pixels are: a fresh one costs a third of a second.
-    var isWornOut: Bool {
-      images >= 500 || heldBytes - (firstHeldBytes ?? 0) > 64 << 20
-        || processorMilliseconds > 1_800_000
-    }
-  }
+  private var use = DecoderUse()
 
   /// Bytes of address space that a decoder may hold on to between images: stacks of threads that are
   /// kept, and little else.
@@ -108,7 +93,10 @@ final class DecoderSlot {
         takesAll = !isInnocent
         continue
       }
-      note(conversation)
+      if let spent = conversation.spent {
+        use.note(
+          heldBytes: spent.heldBytes, processorMilliseconds: spent.processorMilliseconds)
+      }
       if use.isWornOut || decoder.growth > Self.mostGrowth { end() }
       do throws(DecodeFailure) {
         return try conversation.result()
@@ -122,13 +110,6 @@ final class DecoderSlot {
   /// An estimate may be too low: such a picture is tried once more, with all memory to itself.
   private func mayTakeAll(after failure: DecodeFailure, _ conversation: Conversation) -> Bool {
     failure.cause == .decoderMemory && conversation.couldHaveMore
-  }
-
-  private func note(_ conversation: Conversation) {
-    guard let spent = conversation.spent else { return }
-    use.heldBytes = spent.heldBytes
-    use.firstHeldBytes = use.firstHeldBytes ?? spent.heldBytes
-    use.processorMilliseconds = spent.processorMilliseconds
   }
 
   private func livingDecoder() throws(DecodeFailure) -> DecoderProcess {
@@ -161,7 +142,7 @@ final class DecoderSlot {
   private func greetedDecoderOnce() throws(DecodeFailure) -> DecoderProcess {
     if let decoder, decoder.isAlive { return decoder }
     end()
-    use = Use()
+    use = DecoderUse()
     let new = try DecoderProcess(launch)
     do throws(DecodeFailure) {
       try kin.admit(new.greeting)
@@ -200,20 +181,31 @@ final class DecoderSlot {
     if death.wasKilledByUs {
       return DecodeFailure(.decoderCrashed, "the decoder fell silent\(said)")
     }
+    if death.isForMemory {
+      return DecodeFailure(
+        .decoderMemory,
+        "decoding needs more than the \(ByteSizeText.format(memory)) that were set aside for it\(said)"
+      )
+    }
     if death.signal == 0 {
-      return death.exitCode == Wire.exitOutOfMemory
-        ? DecodeFailure(
-          .decoderMemory,
-          "decoding needs more than the \(ByteSizeText.format(memory)) that were set aside for it\(said)"
-        )
-        : DecodeFailure(
-          .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")
+      return DecodeFailure(
+        .decoderCrashed, "the decoder ended with status \(death.exitCode)\(said)")
     }
     let fromOutside = [SIGKILL, SIGTERM, SIGINT, SIGHUP].contains(death.signal)
     return DecodeFailure(
       fromOutside ? .decoderKilled : .decoderCrashed,
       "the decoder was ended by signal \(death.signal) (\(String(cString: strsignal(death.signal))))"
         + said)
+  }
+}
+
+extension DecoderProcess.Death {
+  /// Whether it gave up for want of memory: by GLib's way, or by those of Swift, Rust and C++, which abort
+  /// and leave nothing but words.
+  fileprivate var isForMemory: Bool {
+    if signal == 0 { return exitCode == Wire.exitOutOfMemory }
+    let words = ["failed to allocate", "memory allocation of", "std::bad_alloc"]
+    return signal == SIGABRT && words.contains(where: said.contains)
   }
 }
 

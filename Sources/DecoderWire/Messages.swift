@@ -7,8 +7,8 @@
 //           ◄─ or failed: nothing can be made of this image ───────
 //
 // A decoder speaks first: `hello`, then `ready` once it is confined, `unfit` where it cannot be. What
-// it makes it writes to one file in memory, the same for all variants: `made` says how much, `taken`
-// that the room is free again. Both sides are one build: a packet of another version or shape ends the
+// it makes it writes to one file in memory, the same for all variants: `made` says how much; after it, and
+// after `missed`, `taken` says that the room is free again. Both sides are one build: a packet of another version or shape ends the
 // conversation. The worker checks every number that comes back; nothing here allocates more than a
 // packet is long.
 
@@ -155,7 +155,7 @@ package struct Fault: Sendable, Equatable, Error {
 
 /// The bounds of the conversation.
 package enum Wire {
-  package static let version: UInt8 = 3
+  package static let version: UInt8 = 4
   /// Bytes of a packet.
   package static let maxPacket = 32 << 10
   /// Of one conversation.

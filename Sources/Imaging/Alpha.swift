@@ -83,6 +83,24 @@ extension Picture {
     return copy
   }
 
+  /// The last band, scaled to 8 bits. libvips' conversions cut it instead: of floating point always, of
+  /// 16 bits where a profile is applied.
+  func alphaInBytes() throws(VipsFailure) -> Picture {
+    let alpha = try vips("extract_band", ["in": .picture(self), "band": .int(bands - 1)])
+    let most: Double =
+      switch interpretation {
+      case VIPS_INTERPRETATION_RGB16, VIPS_INTERPRETATION_GREY16: 65_535
+      case VIPS_INTERPRETATION_scRGB: 1
+      default: 255
+      }
+    return try vips(
+      "linear",
+      [
+        "in": .picture(alpha), "a": .doubles([255 / most]), "b": .doubles([0.5]),
+        "uchar": .bool(true),
+      ])
+  }
+
   /// The bands without alpha.
   func withoutAlpha() throws(VipsFailure) -> Picture {
     guard hasAlpha else { return self }

@@ -5,7 +5,10 @@ import Vocabulary
 struct Animation {
   /// The frames one below the other, 8-bit sRGB.
   private let strip: Picture
+  /// As the file stores it.
   private let frameSize: PixelSize
+  /// EXIF's number; frames are turned one by one.
+  private let orientation: Int
   private let count: Int
   private let isTransparent: Bool
   /// Milliseconds for each frame; nil where the file does not say.
@@ -18,6 +21,7 @@ struct Animation {
     frameSize = PixelSize(
       frames.size.width, frames.int(MetadataField.pageHeight) ?? original.storedSize.height)
     count = frames.size.height / frameSize.height
+    orientation = original.orientation
     delays = frames.ints(MetadataField.delays)
     loop = frames.int(MetadataField.loop)
     let whole = try Base(frames, orientation: 1).levels(of: [frames.size])
@@ -27,10 +31,12 @@ struct Animation {
 
   /// The variant's frames one below the other, alpha no longer multiplied.
   func rendered(_ recipe: Recipe) throws(VipsFailure) -> Picture {
-    let layout = Layout(source: frameSize, recipe: recipe)
+    let layout = Layout(
+      source: orientation >= 5 ? frameSize.transposed : frameSize, recipe: recipe)
     var frames: [Picture] = []
     for index in 0..<count {
       let frame = try strip.cropped(x: 0, y: index * frameSize.height, to: frameSize)
+        .upright(orientation)
       let level = try Base(part: frame).levels(of: [layout.level]).pictures[0]
       let scaled = try level.scaled(layout, recipe: recipe)
       let framed = try scaled.framed(layout, recipe: recipe, isTransparent: isTransparent)

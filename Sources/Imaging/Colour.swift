@@ -7,9 +7,12 @@ import CVips
 /// | 8 bit with a profile of sRGB | as it is |
 /// | with another usable profile | through it, relative intent |
 /// | with a profile that is broken or of another colour model | the profile is dropped, a warning |
-/// | CMYK without one | through libvips' built-in CMYK profile |
+/// | CMYK without one | through libvips' built-in CMYK profile, a warning |
 /// | 16 bit, float, Lab without one | scaled to 8 bit, never clipped |
 /// | 8-bit RGB or grey without one | as it is |
+///
+/// The inks of a JPEG are stored the other way round, as Adobe began it: libvips turns them back whether
+/// or not Adobe's marker is there, since nobody stores them as they are.
 struct ColourConversion {
   /// Whether the pixels can be resized before they are converted, which is cheaper.
   static func canFollowResizing(_ picture: Picture) -> Bool {
@@ -21,6 +24,12 @@ struct ColourConversion {
   }
 
   static func toSRGB(_ picture: Picture) throws(VipsFailure) -> Picture {
+    guard picture.hasAlpha, !picture.isBytes else { return try coloursToSRGB(picture) }
+    let colours = try coloursToSRGB(picture.withoutAlpha())
+    return try vips("bandjoin", ["in": .pictures([colours, picture.alphaInBytes()])])
+  }
+
+  private static func coloursToSRGB(_ picture: Picture) throws(VipsFailure) -> Picture {
     guard let embedded = picture.blob(MetadataField.iccProfile) else {
       return try withoutProfile(picture)
     }

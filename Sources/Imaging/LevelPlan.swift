@@ -48,4 +48,19 @@ package struct LevelPlan: Sendable, Equatable {
       return levels.allSatisfy { left.covers(PixelSize($0.size.width * 2, $0.size.height * 2)) }
     } ?? 1
   }
+
+  /// The scale at which a drawing is drawn: where it has the pixels of every level, so that it is sharp
+  /// however much it is enlarged, and takes no more memory than is looked at.
+  ///
+  /// Never more than four times the largest level's pixels, which a level of another shape would take,
+  /// and no side below one pixel.
+  package func drawingScale(of source: PixelSize) -> Double {
+    let needed = levels.reduce(0) { scale, level in
+      max(
+        scale, Double(level.size.width) / Double(source.width),
+        Double(level.size.height) / Double(source.height))
+    }
+    let most = (4 * Double(levels[0].size.pixels) / Double(source.pixels)).squareRoot()
+    return max(min(needed, most), 1 / Double(min(source.width, source.height)))
+  }
 }

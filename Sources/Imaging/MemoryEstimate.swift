@@ -17,16 +17,28 @@ struct MemoryEstimate {
   let needsAllAtOnce: Bool
   /// 1 where only the first is shown.
   let frames: Int
+  /// Whether there are more frames in the file, shown or not.
+  let isAnimation: Bool
   /// Of the file, in bytes.
   let fileBytes: Int
-  let recipes: [Recipe]
+  /// Of a drawing once it is read.
+  let documentBytes: Int
+  private(set) var recipes: [Recipe]
+
+  /// The same with other variants.
+  func making(_ recipes: [Recipe]) -> MemoryEstimate {
+    var other = self
+    other.recipes = recipes
+    return other
+  }
 
   /// What every image takes, however small it is: strips, tables, small buffers.
   private static let least = 24 << 20
 
   var need: ImagingNeed {
     let layouts = recipes.map { Layout(source: size, recipe: $0) }
-    let decoding = decodersMemory + fileCopies + max(stillMemory(layouts), animationMemory)
+    let plan = LevelPlan(sizes: layouts.map(\.level), placeholderOf: size)
+    let decoding = decodersMemory(plan) + fileCopies + max(stillMemory(plan), animationMemory)
     let encoding = zip(recipes, layouts).map(encodersMemory).max() ?? 0
     let output = zip(recipes, layouts).map(fileMemory).max() ?? 0
     return ImagingNeed(
@@ -35,7 +47,7 @@ struct MemoryEstimate {
   }
 
   /// Bytes that the format's decoder holds besides the pixels that it gives.
-  private var decodersMemory: Int {
+  private func decodersMemory(_ plan: LevelPlan) -> Int {
     let stored = size.pixels
     return switch format {
     // Coefficients of all scans: two bytes each.
@@ -43,12 +55,12 @@ struct MemoryEstimate {
     case .png: needsAllAtOnce ? stored * bytesPerPixel : 0
     // Whole pictures, as planes and as pixels, and the stacks of a dozen threads.
     case .avif, .heic: stored * (bytesPerPixel + 4) + (16 << 20)
-    // A canvas, the frame that is laid on it, and what is made of it; lossless ones are decoded to
-    // memory of their own.
-    case .webp: stored * 16
+    // A canvas, the frame that is laid on it, and what is made of them; frames without loss are decoded
+    // to memory of their own. Of an animation all that twice, however few of its frames are shown.
+    case .webp: stored * (isAnimation ? 24 : 16)
     case .gif: stored * (frames > 1 ? 12 : 8)
-    // Whole surfaces, and the document.
-    case .svg, .pdf: stored * 8 + fileBytes * 8
+    // Whole surfaces of the size that is drawn, and the document.
+    case .svg, .pdf: drawnPixels(plan) * 8 + documentBytes
     // Whole components of 32 bits.
     case .jp2: stored * bands * 8
     case .bmp: stored * 4
@@ -65,10 +77,13 @@ struct MemoryEstimate {
   }
 
   /// Levels with four bands, and a copy for what is done to them.
-  private func stillMemory(_ layouts: [Layout]) -> Int {
-    LevelPlan(sizes: layouts.map(\.level), placeholderOf: size).levels.reduce(0) {
-      $0 + $1.size.pixels * 8
-    }
+  private func stillMemory(_ plan: LevelPlan) -> Int {
+    plan.levels.reduce(0) { $0 + $1.size.pixels * 8 }
+  }
+
+  private func drawnPixels(_ plan: LevelPlan) -> Int {
+    let scale = plan.drawingScale(of: size)
+    return Int(scale * scale * Double(size.pixels)) + size.width + size.height
   }
 
   private var animationMemory: Int { frames > 1 ? size.pixels * frames * 8 : 0 }

@@ -43,11 +43,17 @@ enum OptionalFormats {
     return files
   }
 
+  /// Fonts are those of the usual families: text in another is drawn in none.
   private static let svg = """
     <svg xmlns="http://www.w3.org/2000/svg" width="64" height="48">\
     <filter id="b"><feGaussianBlur stdDeviation="2"/></filter>\
     <rect width="32" height="48" fill="red" filter="url(#b)"/>\
-    <text x="4" y="20">abc</text><text x="4" y="40" font-family="serif">abc</text></svg>
+    <text y="9">abc</text>\
+    \(["serif", "sans-serif", "Arial"].map { """
+      <g font-family="\($0)"><text y="9">abc</text><text y="9" font-weight="bold">abc</text>\
+      <text y="9" font-style="italic">abc</text></g>
+      """ }.joined())\
+    <text y="9" font-family="monospace">abc</text></svg>
     """
 
   private static let pdf = """

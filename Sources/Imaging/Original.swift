@@ -101,6 +101,16 @@ struct Original {
       file, format, strictness, options: shrink > 1 ? ["shrink": .int(shrink)] : [:])
   }
 
+  /// Whether it is drawn at whatever size is asked for.
+  var isDrawing: Bool { format == .svg || format == .pdf }
+
+  /// The first page of a drawing.
+  ///
+  /// - Parameter scale: of both sides, more than 0.
+  func picture(scale: Double) throws(VipsFailure) -> Picture {
+    try Self.load(file, format, strictness, options: ["scale": .double(scale)])
+  }
+
   /// - Parameter picture: what `picture` gave for this shrink.
   /// - Returns: a shorter way to its rows, if there is one.
   func rows(of picture: Picture, shrink: Int) -> (any RowSource)? {

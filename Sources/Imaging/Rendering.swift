@@ -22,8 +22,8 @@ package struct EncodedVariant: Sendable, Hashable {
 
 /// One original on its way to its variants.
 package struct Rendering {
-  private let recipes: [Recipe]
-  private let limits: ImagingLimits
+  let recipes: [Recipe]
+  let limits: ImagingLimits
   private let admission: Admission
   private let opened: (OpenedPicture) -> Void
   private let seen: (Placeholder) -> Void
@@ -54,15 +54,32 @@ package struct Rendering {
   package func run(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) -> [String] {
     vips_error_clear()
     _ = WarningLog.take()
-    let format = try allowedFormat(of: file)
+    if draws(.svg), let drawing = try SVGFile.unpacked(file) {
+      try drawing.withUnsafeBufferPointer { drawing throws(ImagingFailure) in
+        try runDrawing(UnsafeRawBufferPointer(drawing), .svg)
+      }
+    } else {
+      try run(file, allowedFormat(of: file))
+    }
+    return WarningLog.take()
+  }
+
+  private func run(
+    _ file: UnsafeRawBufferPointer, _ format: ImageFormat
+  ) throws(ImagingFailure) {
     switch format {
     case .jpeg: try runJPEG(file)
     case .avif, .heic: try runHEIF(file, format)
     case .webp: try runWebP(file)
     case .bmp: try runBMP(file)
+    case .svg, .pdf: try runDrawing(file, format)
     default: try run(Original(file, format, limits: limits))
     }
-    return WarningLog.take()
+  }
+
+  private func draws(_ format: ImageFormat) -> Bool {
+    limits.formats.contains(format) && Abilities.reads.contains(format)
+      && OptionalFormats.isOpen(format)
   }
 
   private func allowedFormat(
@@ -84,47 +101,9 @@ package struct Rendering {
     }
   }
 
-  private func runHEIF(
-    _ file: UnsafeRawBufferPointer, _ format: ImageFormat
-  ) throws(ImagingFailure) {
-    if Sniffed.isSequence(file) {
-      WarningLog.note("a sequence of pictures: only its cover is shown")
-    }
-    guard let ordered = HEIFProperties.ordered(file) else {
-      return try run(Original(file, format, limits: limits))
-    }
-    try ordered.withUnsafeBufferPointer { ordered throws(ImagingFailure) in
-      try run(Original(UnsafeRawBufferPointer(ordered), format, limits: limits))
-    }
-  }
-
-  /// libvips takes the memory of a whole canvas before it tells the size.
-  private func runWebP(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    try Original.checkDeclaredSize(of: file, .webp, limits)
-    if let (width, height) = DeclaredExtent.size(of: file, .webp), width > 0, height > 0 {
-      let size = PixelSize(width, height)
-      let count = WebPContainer.frameCount(file)
-      try admit(
-        .webp, size, frames: isWithinLimits(size, frames: count) ? count : 1, bands: 4,
-        bytesPerPixel: 4, needsAllAtOnce: true, fileBytes: file.count)
-    }
-    try run(Original(file, .webp, limits: limits))
-  }
-
-  /// Ours, which has no header apart from its pixels.
-  private func runBMP(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    try Original.checkDeclaredSize(of: file, .bmp, limits)
-    if let (width, height) = DeclaredExtent.size(of: file, .bmp), width > 0, height > 0 {
-      try admit(
-        .bmp, PixelSize(width, height), frames: 1, bands: 4, bytesPerPixel: 4,
-        needsAllAtOnce: true, fileBytes: file.count)
-    }
-    try run(Original(file, .bmp, limits: limits))
-  }
-
-  private func admit(
-    _ format: ImageFormat, _ size: PixelSize, frames: Int, bands: Int, bytesPerPixel: Int,
-    needsAllAtOnce: Bool, fileBytes: Int
+  func admit(
+    _ format: ImageFormat, _ size: PixelSize, frames: Int, isAnimation: Bool = false, bands: Int,
+    bytesPerPixel: Int, needsAllAtOnce: Bool, fileBytes: Int, documentBytes: Int = 0
   ) throws(ImagingFailure) {
     let isAnimated = recipes.contains(where: \.keepsAnimation)
     // What is too large is refused for itself.
@@ -134,42 +113,14 @@ package struct Rendering {
     try admission.admit(
       MemoryEstimate(
         format: format, size: size, bands: bands, bytesPerPixel: bytesPerPixel,
-        needsAllAtOnce: needsAllAtOnce, frames: isAnimated ? frames : 1, fileBytes: fileBytes,
+        needsAllAtOnce: needsAllAtOnce, frames: isAnimated ? frames : 1,
+        isAnimation: isAnimation, fileBytes: fileBytes, documentBytes: documentBytes,
         recipes: possible))
-  }
-
-  private func runJPEG(_ file: UnsafeRawBufferPointer) throws(ImagingFailure) {
-    do throws(ImagingFailure) {
-      try run(Original(file, .jpeg, limits: limits))
-    } catch  where error.kind == .truncated && !file.endsWithEndOfImage {
-      try runWithEndOfImage(file, orThrow: error)
-    }
-  }
-
-  /// A JPEG that lacks nothing but its end marker is whole: with the marker put back, the strictest
-  /// reading finds no fault in it. One that is cut earlier has gaps that this reading sees.
-  private func runWithEndOfImage(
-    _ file: UnsafeRawBufferPointer, orThrow failure: ImagingFailure
-  ) throws(ImagingFailure) {
-    var whole = [UInt8](file)
-    whole += [0xFF, 0xD9]
-    _ = WarningLog.take()
-    do throws(ImagingFailure) {
-      try whole.withUnsafeBufferPointer { whole throws(ImagingFailure) in
-        let bytes = UnsafeRawBufferPointer(whole)
-        let original = try Original(
-          bytes, .jpeg, limits: limits, strictness: VIPS_FAIL_ON_WARNING)
-        try run(original)
-      }
-    } catch {
-      throw failure
-    }
-    WarningLog.note("the JPEG's end marker is missing")
   }
 
   // MARK: The picture
 
-  private func run(_ original: Original) throws(ImagingFailure) {
+  func run(_ original: Original) throws(ImagingFailure) {
     let staysAnimated = staysAnimated(original)
     try admit(
       original.format, original.size, frames: staysAnimated ? original.pages : 1,
@@ -199,28 +150,39 @@ package struct Rendering {
     _ original: Original, _ indices: some Collection<Int>
   ) throws(ImagingFailure) {
     let layouts = recipes.map { Layout(source: original.size, recipe: $0) }
-    let possible = indices.filter { layouts[$0].largest.pixels <= limits.maxPixels }
+    let possible = indices.filter { refusal(of: recipes[$0], layouts[$0]) == nil }
     let plan = LevelPlan(sizes: possible.map { layouts[$0].level }, placeholderOf: original.size)
-    let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     tellOpened(original)
-    let levels = try decoded(original, plan, shrink: shrink)
+    let levels = try decoded(original, plan)
     try tellSeen(levels[plan.placeholder], isTransparent: levels.isTransparent)
     for index in indices {
       finish(index) { recipe throws(ImagingFailure) in
-        guard layouts[index].largest.pixels <= limits.maxPixels else {
-          throw tooLarge(layouts[index].largest)
-        }
+        if let refusal = refusal(of: recipe, layouts[index]) { throw refusal }
         return try encoded(levels, layouts[index], recipe, original)
       }
     }
   }
 
+  /// Why a variant is not tried; nil where it is.
+  private func refusal(of recipe: Recipe, _ layout: Layout) -> ImagingFailure? {
+    if layout.largest.pixels > limits.maxPixels { return tooLarge(layout.largest) }
+    guard admission.unaffordable.contains(recipe) else { return nil }
+    return ImagingFailure(
+      .memory,
+      "the variant of \(layout.largest) pixels needs more than the "
+        + "\(ByteSizeText.format(limits.maxMemory)) that there are for all pictures")
+  }
+
   private func decoded(
-    _ original: Original, _ plan: LevelPlan, shrink: Int
+    _ original: Original, _ plan: LevelPlan
   ) throws(ImagingFailure) -> Levels {
+    let shrink = original.format == .jpeg ? plan.shrinkOnLoad(of: original.size) : 1
     let levels: Levels
     do throws(VipsFailure) {
-      let picture = try original.picture(shrink: shrink)
+      let picture =
+        original.isDrawing
+        ? try original.picture(scale: plan.drawingScale(of: original.size))
+        : try original.picture(shrink: shrink)
       let base = try Base(
         picture, rows: original.rows(of: picture, shrink: shrink),
         orientation: original.orientation)
@@ -252,7 +214,7 @@ package struct Rendering {
     return false
   }
 
-  private func isWithinLimits(_ size: PixelSize, frames: Int) -> Bool {
+  func isWithinLimits(_ size: PixelSize, frames: Int) -> Bool {
     let pixels = size.pixels.multipliedReportingOverflow(by: frames)
     return frames <= limits.maxFrames && !pixels.overflow
       && pixels.partialValue <= limits.maxPixels
@@ -318,6 +280,7 @@ package struct Rendering {
     _ animation: Animation, _ recipe: Recipe, _ original: Original
   ) throws(ImagingFailure) -> EncodedVariant {
     let layout = Layout(source: original.size, recipe: recipe)
+    if let refusal = refusal(of: recipe, layout) { throw refusal }
     let frame = layout.largest
     let all = frame.pixels.multipliedReportingOverflow(by: original.pages)
     guard !all.overflow, all.partialValue <= limits.maxPixels else { throw tooLarge(frame) }
@@ -352,11 +315,5 @@ extension Picture {
     guard isTransparent else { return self }
     return Encoding.hasAlpha(format)
       ? try unpremultiplied() : try flattened(on: recipe.background)
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  fileprivate var endsWithEndOfImage: Bool {
-    count >= 2 && self[count - 2] == 0xFF && self[count - 1] == 0xD9
   }
 }

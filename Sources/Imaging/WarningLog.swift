@@ -31,6 +31,34 @@ enum WarningLog {
           | G_LOG_LEVEL_WARNING.rawValue
         if level.rawValue & told != 0 { WarningLog.add(words) }
       }, nil)
+    takeStructured()
+  }
+
+  /// GLib's newer log, which Pango uses. It has no end of its own to put off: a fatal one ends here.
+  private static func takeStructured() {
+    g_log_set_writer_func(
+      { level, fields, count, _ in
+        let fields = UnsafeBufferPointer(start: fields, count: Int(count))
+        let words = WarningLog.value(of: "MESSAGE", in: fields) ?? ""
+        if level.rawValue & (G_LOG_FLAG_FATAL.rawValue | G_LOG_LEVEL_ERROR.rawValue) != 0 {
+          WarningLog.die(domain: WarningLog.value(of: "GLIB_DOMAIN", in: fields), words)
+        }
+        if level.rawValue & (G_LOG_LEVEL_CRITICAL.rawValue | G_LOG_LEVEL_WARNING.rawValue) != 0 {
+          WarningLog.add(words)
+        }
+        return G_LOG_WRITER_HANDLED
+      }, nil, nil)
+  }
+
+  private static func value(
+    of name: String, in fields: UnsafeBufferPointer<GLogField>
+  ) -> String? {
+    guard let field = fields.first(where: { String(cString: $0.key) == name }),
+      let value = field.value
+    else { return nil }
+    if field.length < 0 { return String(cString: value.assumingMemoryBound(to: CChar.self)) }
+    return String(
+      decoding: UnsafeRawBufferPointer(start: value, count: Int(field.length)), as: UTF8.self)
   }
 
   /// Called by GLib before it would abort. GLib itself gives up when memory or a thread cannot be

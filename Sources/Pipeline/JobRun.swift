@@ -72,7 +72,10 @@ package struct JobRun: Sendable {
         try await worker.ledger.forgetLinks(of: job, at: now)
       }
       // Of a store that was emptied nothing can be linked yet: all is due, and linked when it is there.
-      if !worker.store.isStranger { board.noteRemaining(try await worker.publishPending()) }
+      if !worker.store.isStranger {
+        board.noteRemaining(
+          try await worker.publishPending { [board] in board.isStopping })
+      }
       try await worker.removeUnused()
       return (job, try await worker.ledger.beginRun(job: job, at: now))
     } catch {

@@ -98,7 +98,7 @@ struct Rendering {
         result.staged.append(
           StagedObject(file: file, digest: bytes.original.digest, bytes: bytes.original.bytes))
       }
-      if !missing.isEmpty || !isMeasured {
+      if !missing.isEmpty || !(isMeasured || result.isPoison) {
         try await decode(file.descriptor, missing, into: &result)
       }
     } else if !missing.isEmpty {
@@ -228,6 +228,15 @@ extension RenderedOriginal {
       return
     }
     add(recipe, .failed(FailureRecord(failure)))
+  }
+
+  /// Whether it is known that nothing can be made of the bytes.
+  fileprivate var isPoison: Bool {
+    let codes = variants.values.map { record -> String? in
+      if case .failed(let failure) = record.state { failure.code } else { nil }
+    }
+    return !codes.isEmpty
+      && codes.allSatisfy { $0.map(DecodeFailure.codesOfOriginals.contains) ?? false }
   }
 
   fileprivate mutating func add(_ recipe: RecipeKey, _ state: VariantRecord.State) {

@@ -57,11 +57,14 @@ struct Shelves: Sendable {
 
   /// Makes and removes the names that the ledger wants so and that nobody has seen to yet.
   ///
+  /// - Parameter isStopped: asked before each thousand of them: there may be millions.
   /// - Returns: as `publish` does.
-  func publishPending() async throws(RunStop) -> [RefusedLink] {
+  func publishPending(isStopped: () -> Bool = { false }) async throws(RunStop) -> [RefusedLink] {
     var refused: [RefusedLink] = []
     do {
-      while case let links = try await ledger.pendingLinks(limit: 1000), !links.isEmpty {
+      while !isStopped(), case let links = try await ledger.pendingLinks(limit: 1000),
+        !links.isEmpty
+      {
         let these = try await publish(links)
         refused += these
         // What cannot be removed stays pending: asking once more would give it again.
@@ -76,16 +79,26 @@ struct Shelves: Sendable {
   private func publishEach(
     _ links: [LinkTask]
   ) async throws(StorageFailure) -> [RefusedLink] {
-    var refused: [RefusedLink] = []
-    for link in links {
-      do throws(StorageFailure) {
-        try await store.publish([PublicName(link)])
-      } catch {
-        guard error.disposition != .stopRun else { throw error }
-        refused.append(RefusedLink(link: link, failure: FailureRecord(error)))
+    // All at once: the store puts them into groups, and tells each one's end.
+    let failures = await withTaskGroup(of: (Int, StorageFailure?).self) { group in
+      for (index, link) in links.enumerated() {
+        group.addTask {
+          do throws(StorageFailure) {
+            try await store.publish([PublicName(link)])
+            return (index, nil)
+          } catch {
+            return (index, error)
+          }
+        }
       }
+      var failures: [Int: StorageFailure] = [:]
+      for await (index, failure) in group { failures[index] = failure }
+      return failures
     }
-    return refused
+    if let stop = failures.values.first(where: { $0.disposition == .stopRun }) { throw stop }
+    return links.indices.compactMap { index in
+      failures[index].map { RefusedLink(link: links[index], failure: FailureRecord($0)) }
+    }
   }
 }
 

@@ -52,8 +52,8 @@ package struct Worker: Sendable {
 
   func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }
 
-  func publishPending() async throws(RunStop) -> [RefusedLink] {
-    try await shelves.publishPending()
+  func publishPending(isStopped: () -> Bool) async throws(RunStop) -> [RefusedLink] {
+    try await shelves.publishPending(isStopped: isStopped)
   }
 
   func publish(_ links: [LinkTask]) async throws(RunStop) -> [RefusedLink] {

@@ -130,7 +130,7 @@ package struct NamedRecipe: Sendable, Hashable {
 /// Two variants of any names and jobs with equal recipes are one.
 package struct Recipe: Sendable, Hashable {
   /// Raised whenever our own processing would make other bytes of the same original and settings.
-  package static let processingVersion = 3
+  package static let processingVersion = 4
 
   /// Pixels, the device pixel ratio applied.
   package var width: Int?

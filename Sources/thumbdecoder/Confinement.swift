@@ -15,7 +15,7 @@ enum Confinement {
   /// Memory, clocks, threads' waits, and descriptors that are open already.
   private static let allowed = [
     "read", "readv", "pread64", "write", "writev", "recvmsg", "sendmsg", "close", "fstat",
-    "newfstatat", "lseek",
+    "newfstatat", "lseek", "dup",
     "munmap", "mremap", "madvise", "brk",
     "futex", "set_robust_list", "rseq", "sched_yield", "sched_getaffinity", "clock_gettime",
     "clock_nanosleep", "nanosleep", "gettimeofday", "getrusage", "getrandom",
@@ -28,6 +28,11 @@ enum Confinement {
   private static let refused: [(call: String, error: Int32)] = [
     ("openat", EPERM), ("open", EPERM), ("socket", EPERM), ("ioctl", ENOTTY), ("umask", EPERM),
     ("unlink", EPERM),
+    // What is looked for beside the files that are open: fonts, loaders of pictures, settings.
+    ("access", EPERM), ("faccessat", EPERM), ("faccessat2", EPERM), ("readlink", EPERM),
+    ("readlinkat", EPERM), ("getcwd", EPERM), ("statfs", EPERM), ("statx", EPERM),
+    // GLib, before it writes a remark: whether the journal is at the other end.
+    ("getpeername", ENOTSOCK),
     // Its flags lie in memory where a filter cannot look: glibc then takes `clone`.
     ("clone3", ENOSYS),
   ]
@@ -42,7 +47,7 @@ enum Confinement {
       try add(call, tw_answer_with_error(UInt16(error)), to: filter)
     }
     try addMemory(to: filter)
-    try addThreads(to: filter)
+    try addThreadsAndDescriptors(to: filter)
     // libvips' threads exist already: the filter must hold for them too.
     guard seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0, seccomp_load(filter) == 0 else {
       throw ConfinementFailure("the kernel takes no system call filter")
@@ -61,7 +66,9 @@ enum Confinement {
     }
   }
 
-  private static func addThreads(to filter: scmp_filter_ctx) throws(ConfinementFailure) {
+  private static func addThreadsAndDescriptors(to filter: scmp_filter_ctx)
+    throws(ConfinementFailure)
+  {
     let thread = UInt64(tw_clone_thread())
     try add(
       "clone", tw_allow(), to: filter,
@@ -69,6 +76,10 @@ enum Confinement {
     try add(
       "prctl", tw_allow(), to: filter,
       where: [scmp_arg_cmp(arg: 0, op: SCMP_CMP_EQ, datum_a: UInt64(PR_SET_NAME), datum_b: 0)])
+    // FreeType marks what it opens as close-on-exec.
+    try add(
+      "fcntl", tw_allow(), to: filter,
+      where: [scmp_arg_cmp(arg: 1, op: SCMP_CMP_EQ, datum_a: UInt64(F_SETFD), datum_b: 0)])
     // abort() signals itself.
     try add(
       "tgkill", tw_allow(), to: filter,

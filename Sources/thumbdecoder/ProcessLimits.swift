@@ -6,8 +6,8 @@ enum ProcessLimits {
   /// Seconds of CPU in its life; the pool replaces a decoder long before, and kills one that takes too
   /// long over an image.
   private static let processorSeconds: UInt = 3600
-  /// Those of one conversation, and some to spare.
-  private static let descriptors: UInt = 32
+  /// Those of one conversation and of the fonts that are kept, and some to spare.
+  private static let descriptors: UInt = 48
 
   static func set() throws(ConfinementFailure) {
     try set(RLIMIT_CORE, 0, "RLIMIT_CORE")

@@ -96,20 +96,25 @@ private struct Conversation {
   func seen(_ placeholder: Placeholder) { send(.seen(number: number, placeholder)) }
 
   func finished(_ index: Int, _ result: Result<EncodedVariant, ImagingFailure>) {
+    send(written(index, result))
+    // What is written before the room is free again would be thrown away with what was there.
+    wait(for: .taken(number: number))
+  }
+
+  private func written(
+    _ index: Int, _ result: Result<EncodedVariant, ImagingFailure>
+  ) -> DecoderMessage {
     switch result {
     case .failure(let failure):
-      send(.missed(number: number, index: index, Fault(failure)))
+      return .missed(number: number, index: index, Fault(failure))
     case .success(let variant):
       if let reason = write(variant.bytes, to: Wire.outputDescriptor) {
-        send(.missed(number: number, index: index, Fault(.unwritable, reason)))
-      } else {
-        send(
-          .made(
-            MadeOutput(
-              number: number, index: index, format: variant.format, width: variant.size.width,
-              height: variant.size.height, isCapped: variant.isCapped, bytes: variant.bytes.count)))
-        wait(for: .taken(number: number))
+        return .missed(number: number, index: index, Fault(.unwritable, reason))
       }
+      return .made(
+        MadeOutput(
+          number: number, index: index, format: variant.format, width: variant.size.width,
+          height: variant.size.height, isCapped: variant.isCapped, bytes: variant.bytes.count))
     }
   }
 

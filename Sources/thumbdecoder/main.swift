@@ -44,7 +44,7 @@ do {
     encoders: Abilities.encoders)
   // Where nobody listens there is a self-test, or the next message fails as well.
   try? worker.send(DecoderMessage.hello(greeting).packet)
-  try Imaging.warmUp()
+  try KeptFonts.keep { () throws(ImagingFailure) in try Imaging.warmUp() }
   addressSpace = try ProcessLimits.setMemory(beyondPresent: memory)
   try Confinement.enter()
 } catch let failure as ImagingFailure {

@@ -8,6 +8,8 @@ enum Stage: String, CaseIterable {
   case parse
   /// Items taken up, claimed and settled.
   case ledger
+  /// A ledger that holds so many entries already.
+  case scale
   /// A run in which nothing is due.
   case empty
   /// A run in which every copy is confirmed.
@@ -23,6 +25,7 @@ enum Stage: String, CaseIterable {
     case .store: try StoreStage(context: context).prepare()
     case .parse: try ParseStage(context: context).prepare()
     case .ledger: try LedgerStage(context: context).prepare()
+    case .scale: try ScaleStage(context: context).prepare()
     case .empty: try EmptyStage(context: context).prepare()
     case .revalidate: try RevalidateStage(context: context).prepare()
     case .decode: try DecodeStage(context: context).prepare()

@@ -20,7 +20,7 @@ import Testing
     return wait & 0x7F == 0 ? (wait >> 8) & 0xFF : -(wait & 0x7F)
   }
 
-  @Test(arguments: ["open", "create", "socket", "memory"])
+  @Test(arguments: ["open", "create", "look", "socket", "memory"])
   func `is refused`(_ attempt: String) {
     #expect(end(ofSelfTest: attempt) == 0)
   }

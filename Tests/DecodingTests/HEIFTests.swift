@@ -61,6 +61,55 @@ import Vocabulary
   }
 }
 
+@Suite struct `A HEIC picture` {
+  /// Nil where this libheif does not write it.
+  private static let file: [UInt8]? = {
+    TestPictures.locked {
+      guard Abilities.reads.contains(.heic) else { return nil }
+      let red = try! vips("black", ["width": .int(64), "height": .int(48), "bands": .int(3)])
+      let bright = try! vips(
+        "linear",
+        [
+          "in": .picture(red), "a": .doubles([1]), "b": .doubles([220, 30, 30]),
+          "uchar": .bool(true),
+        ])
+      let plain = try! vips(
+        "copy",
+        ["in": .picture(bright), "interpretation": .int(Int(VIPS_INTERPRETATION_sRGB.rawValue))])
+      return try? vips(
+        "heifsave_buffer", ["in": .picture(plain), "compression": .int(1)], read: { $0.bytes() })
+    }
+  }()
+
+  @Test(.enabled(if: file != nil, "this libheif has no HEVC"))
+  func `is read, told apart from AVIF, and may be forbidden`() async throws {
+    let file = try #require(Self.file)
+    let rendered = try await sharedPool.render(file, [recipe(32, nil, .png)])
+    #expect(rendered.rendering.format == .heic)
+    #expect(DecodedPicture(rendered.bytes()).distance(at: 16, 12, from: [220, 30, 30]) < 8)
+    var limits = LimitSettings()
+    limits.formats.remove(.heic)
+    let failure = await #expect(throws: DecodeFailure.self) {
+      try await sharedPool.render(file, limits: limits, [recipe(32)])
+    }
+    #expect(failure?.code == "unsupported-format")
+  }
+
+  @Test func `of which there is only the header is truncated, not unsupported`() async throws {
+    let header: [UInt8] =
+      [0, 0, 0, 24] + Array("ftypheic".utf8) + [0, 0, 0, 0] + Array("mif1heic".utf8)
+    let isRead = TestPictures.locked { Abilities.reads.contains(.heic) }
+    #expect(
+      await failure(header)
+        == (isRead ? "corrupt-image" : "unsupported-format"))
+    if let file = Self.file {
+      for cut in [200, file.count / 2, file.count - 1] {
+        #expect(await failure(Array(file.prefix(cut))) == "truncated", "\(cut)")
+      }
+    }
+  }
+}
+
 @Suite struct `A JPEG of four components` {
   private func file(transform: UInt8) throws -> [UInt8] {
     var file = TestPictures.locked {

@@ -45,20 +45,13 @@ import Vocabulary
     #expect(line.free == 100)
   }
 
-  /// What processes have for themselves, in bytes: resident, and not of a file.
-  private static func ownMemory(of processes: Set<pid_t>) -> Int {
-    processes.reduce(0) { sum, process in
-      let fields = String(decoding: readFile("/proc/\(process)/statm") ?? [], as: UTF8.self)
-        .split(separator: " ").compactMap { Int($0) }
-      guard fields.count > 2 else { return sum }
-      return sum + (fields[1] - fields[2]) * Int(getpagesize())
-    }
-  }
-
   private final class Watch: Sendable {
     let isOver = Atomic(false)
     let most = Atomic(0)
   }
+
+  /// Fifty take a minute.
+  private static let pictures = Soak.images == nil ? 6 : 50
 
   /// 20 MP each, which an interlaced PNG takes whole: there is room for one and a half.
   @Test func `holds for many large pictures at once`() async throws {
@@ -76,12 +69,12 @@ import Vocabulary
     let pool = try DecoderPool(executable: named.path, decoders: 2, memory: memory)
     let watch = Watch()
     let failures = await withTaskGroup(of: DecodeFailure?.self) { group in
-      for _ in 0..<6 {
+      for _ in 0..<Self.pictures {
         group.addTask { await failure(of: large, in: pool) }
       }
       group.addTask {
         while !watch.isOver.load(ordering: .relaxed) {
-          watch.most.max(Self.ownMemory(of: named.processes), ordering: .relaxed)
+          watch.most.max(named.privateMemory, ordering: .relaxed)
           try? await Task.sleep(for: .milliseconds(2))  // ends with the others
         }
         return nil
@@ -91,7 +84,7 @@ import Vocabulary
       for await failure in group {
         if let failure { failures.append(failure) }
         ended += 1
-        if ended == 6 { watch.isOver.store(true, ordering: .relaxed) }
+        if ended == Self.pictures { watch.isOver.store(true, ordering: .relaxed) }
       }
       return failures
     }
@@ -112,6 +105,42 @@ import Vocabulary
     let failed = await failure(of: large, in: pool)
     #expect(failed?.code == "decoder-memory")
     #expect(failed?.disposition == .giveUp)
+    await pool.stop()
+  }
+
+  /// libvips holds five canvases of an animated WebP, whichever of its frames is shown.
+  @Test func `is estimated high enough for a large animation of which little is shown`()
+    async throws
+  {
+    let file = TestPictures.locked {
+      let black = try! vips(
+        "black", ["width": .int(4000), "height": .int(4000), "bands": .int(3)])
+      let white = try! vips("invert", ["in": .picture(black)])
+      let strip = try! vips("arrayjoin", ["in": .pictures([black, white]), "across": .int(1)])
+        .withOwnMetadata()
+      strip.set("page-height", to: 4000)
+      return TestPictures.save(
+        strip, "webpsave", ["lossless": .bool(true), "effort": .int(0)])
+    }
+    let pool = try DecoderPool(executable: decoderExecutable, decoders: 1, memory: 1 << 30)
+    var limits = LimitSettings()
+    limits.decodeTimeout = .seconds(600)
+    limits.maxFrames = 1
+    let rendered = try await pool.render(file, limits: limits, [recipe(40, nil, .webp)])
+    #expect(try rendered.rendering.variants[0].get().width == 40)
+    #expect(rendered.rendering.warnings.contains { $0.hasPrefix("animation reduced") })
+    await pool.stop()
+  }
+
+  @Test func `is refused to the one variant that takes too much`() async throws {
+    let pool = try DecoderPool(executable: decoderExecutable, decoders: 1, memory: 128 << 20)
+    let rendered = try await pool.render(
+      TestPictures.photo("jpegsave", 100, 80),
+      [recipe(50), recipe(8000, nil, .png) { $0.enlarge = true }, recipe(40)])
+    let codes = rendered.rendering.variants.map { variant in
+      if case .failure(let failure) = variant { failure.code } else { "" }
+    }
+    #expect(codes == ["", "decoder-memory", ""])
     await pool.stop()
   }
 

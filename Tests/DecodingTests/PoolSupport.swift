@@ -12,6 +12,11 @@ let decoderExecutable: String = {
   return program.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/thumbdecoder"
 }()
 
+/// Tests that can do any amount of work do little, unless `THUMBWORKER_SOAK` says for how many images.
+enum Soak {
+  static let images = getenv("THUMBWORKER_SOAK").flatMap { Int(String(cString: $0)) }
+}
+
 /// One rendering with its files.
 struct Rendered {
   var rendering: Rendering
@@ -46,6 +51,26 @@ func recipe(
   return Recipe(of: spec, ratio: 1)
 }
 
+/// The pool that rendering tests share; its decoders end with the test process.
+let sharedPool = try! DecoderPool(executable: decoderExecutable, decoders: 2, memory: 2 << 30)
+
+/// The only variant of a file.
+func render(_ file: [UInt8], _ recipe: Recipe) async throws -> DecodedPicture {
+  let rendered = try await sharedPool.render(file, [recipe])
+  _ = try rendered.rendering.variants[0].get()
+  return DecodedPicture(rendered.bytes())
+}
+
+/// The code that rendering fails with; nil where it does not.
+func failure(_ file: [UInt8], _ recipes: [Recipe] = [recipe(50)]) async -> String? {
+  do throws(DecodeFailure) {
+    _ = try await sharedPool.render(file, recipes)
+    return nil
+  } catch {
+    return error.code
+  }
+}
+
 /// The decoder under a name of its own, so that its processes can be told from others.
 final class NamedDecoder: Sendable {
   private static let count = Atomic(0)
@@ -71,6 +96,16 @@ final class NamedDecoder: Sendable {
       if stat.contains("(\(name.prefix(15)))") { found.insert(process) }
     }
     return found
+  }
+
+  /// What they have for themselves, in bytes: resident, and not of a file.
+  var privateMemory: Int {
+    processes.reduce(0) { sum, process in
+      let fields = String(decoding: readFile("/proc/\(process)/statm") ?? [], as: UTF8.self)
+        .split(separator: " ").compactMap { Int($0) }
+      guard fields.count > 2 else { return sum }
+      return sum + (fields[1] - fields[2]) * Int(getpagesize())
+    }
   }
 
   static func isZombie(_ process: pid_t) -> Bool {

@@ -193,6 +193,66 @@ private let slow = (
     await real.stop()
   }
 
+  /// How a decoder may end while it has an image.
+  private static let ends: [(script: String, code: String, says: String)] = [
+    ("kill -SEGV $$", "decoder-crashed", "signal 11"),
+    ("kill -SYS $$", "decoder-crashed", "signal 31"),
+    ("exit 3", "decoder-crashed", "status 3"), ("exit 71", "decoder-memory", "set aside"),
+    ("echo 'memory allocation of 8 bytes failed' >&2; kill -ABRT $$", "decoder-memory", "8 bytes"),
+    (
+      // As Swift does, with a trace behind it.
+      "echo 'Fatal error: failed to allocate 9 bytes' >&2; seq 1 400 >&2; kill -ABRT $$",
+      "decoder-memory", "400"
+    ),
+    ("exec sleep 60", "decoder-timeout", "longer than 50ms"),
+    ("printf xyz >&3; exec sleep 60", "decoder-crashed", "malformed"),
+  ]
+
+  @Test(arguments: ends.indices)
+  func `tells how a decoder has ended, and blames the image`(_ index: Int) async throws {
+    let (script, code, says) = Self.ends[index]
+    let ready = DecoderMessage.ready(addressSpace: 1).packet
+    let fake = FakeDecoder(
+      """
+      printf '\(escaped(hello().packet))' >&3; printf '\(escaped(ready))' >&3
+      dd bs=32768 count=1 <&3 >/dev/null 2>&1
+      \(script)
+      """)
+    let pool = try DecoderPool(executable: fake.path, decoders: 1, memory: 1 << 30)
+    let timeout: Duration = code == "decoder-timeout" ? .milliseconds(50) : .seconds(60)
+    let failed = try #require(await failure(pool, good, timeout: timeout, [recipe(20)]))
+    #expect(failed.code == code, "\(failed.message)")
+    #expect(failed.message.contains(says), "\(failed.message)")
+    #expect(failed.disposition == .giveUp)
+    await pool.stop()
+  }
+
+  @Test func `replaces a decoder after so many images`() async throws {
+    let pool = try pool()
+    let small = TestPictures.file("pngsave", 4, 4) { _, _ in [9, 9, 9] }
+    var seen: [pid_t] = []
+    for _ in 0..<DecoderUse.mostImages + 2 {
+      #expect(await failure(pool, small, [recipe(2, nil, .png)]) == nil)
+      if let decoder = named.processes.first, seen.last != decoder { seen.append(decoder) }
+    }
+    #expect(seen.count == 2)
+    await pool.stop()
+  }
+
+  @Test(arguments: [
+    (1, 0, 0, false), (DecoderUse.mostImages, 0, 0, true), (2, 64 << 20, 0, false),
+    (2, 64 << 20 + 1, 0, true), (2, 0, 1_800_001, true),
+  ])
+  func `replaces a decoder that is worn out`(
+    _ images: Int, _ growth: Int, _ milliseconds: Int, _ isWornOut: Bool
+  ) {
+    var use = DecoderUse()
+    use.images = images
+    use.note(heldBytes: 5 << 20, processorMilliseconds: 1)
+    use.note(heldBytes: 5 << 20 + growth, processorMilliseconds: milliseconds)
+    #expect(use.isWornOut == isWornOut)
+  }
+
   @Test func `has decoders of one kind only`() throws {
     guard case .hello(var greeting) = hello() else { return }
     let kin = DecoderKin()

@@ -17,7 +17,7 @@ private struct Reference {
       file.withUnsafeBytes { bytes in
         let decoded = try! vips(format.loader, ["buffer": .bytes(bytes)])
         let upright = try! vips("autorot", ["in": .picture(decoded)]).inMemory()
-        let plain = try! ColourConversion.toSRGB(upright)
+        let plain = Reference.flat(try! ColourConversion.toSRGB(upright))
         let resized = try! vips(
           "resize",
           [
@@ -28,6 +28,12 @@ private struct Reference {
         return Reference(size: resized.size, bands: resized.bands, pixels: Array(resized.pixels))
       }
     }
+  }
+
+  /// On white: what shows of a picture with alpha, which is what is to be alike.
+  private static func flat(_ picture: Picture) -> Picture {
+    guard picture.hasAlpha else { return picture }
+    return try! vips("flatten", ["in": .picture(picture), "background": .doubles([255])])
   }
 
   private init(size: PixelSize, bands: Int, pixels: [UInt8]) {
@@ -51,8 +57,12 @@ private func likeness(
     let ours = DecodedPicture(rendered.bytes(index))
     let reference = Reference(file, format, to: ours.size)
     #expect(reference.size == ours.size, "\(name) at \(width)")
-    guard reference.bands == ours.bands, reference.size == ours.size else { continue }
-    found[width] = Likeness(ours.allPixels, reference.pixels, width: width, bands: ours.bands)
+    let pixels = ours.onWhite
+    guard pixels.count == reference.pixels.count else {
+      Issue.record("\(name) has other bands than its reference")
+      continue
+    }
+    found[width] = Likeness(pixels, reference.pixels, width: width, bands: reference.bands)
   }
   return found
 }
@@ -70,28 +80,43 @@ private func likeness(
     }
   }
 
+  /// Whose first picture libvips reads by itself as we do, and which are larger than their variants.
+  ///
+  /// All photographs take minutes.
+  private static let files = (ImageCorpus.shared?.files ?? []).filter { file in
+    let formats = ["jpeg", "png", "webp", "gif", "avif", "heif", "tiff"]
+    guard file.expected == "decodes", formats.contains(file.format),
+      !file.name.hasPrefix("hostile"),
+      let width = file.width, let height = file.height, width >= 96, height >= 96
+    else { return false }
+    return width * height <= (Soak.images == nil ? 600_000 : 1 << 26)
+  }
+
+  /// Files whose pixels are another picture where they are made by another way.
+  private static let strange: Set = [
+    // The end of its data is missing, and made up.
+    "odd/gif-invalid-multiframe.gif"
+  ]
+
   @Test(.enabled(if: ImageCorpus.shared != nil, "there is no corpus beside this checkout"))
-  func `are those of the exact resize of real photographs`() async throws {
-    let names = [
-      "camera-casio-ex-z3.jpg", "camera-olympus-e-p3.jpg", "camera-samsung-j327-orientation-6.jpg",
-      "fashion-caps-cap-01.jpg", "astronomy-RoofBinoculars.jpg", "socks-catsocks.jpg",
-      "boutique-watch.jpg",
-    ]
-    let files = ImageCorpus.shared!.files.filter { names.contains("\($0.name.dropFirst(7))") }
-    #expect(files.count == names.count)
+  func `are those of the exact resize of the corpus`() async throws {
     var all: [Int: [Double]] = [:]
-    for file in files {
-      let found = try await likeness(
-        of: readFile(file.path)!, .jpeg, widths: [640, 320, 96], name: file.name)
+    var compared: Set<String> = []
+    for file in Self.files where !Self.strange.contains(file.name) {
+      let bytes = readFile(file.path)!
+      guard case .image(let format) = bytes.withUnsafeBytes({ Sniffed($0) }) else { continue }
+      let found = try await likeness(of: bytes, format, widths: [320, 96], name: file.name)
+      if !found.isEmpty { compared.insert(file.name) }
       for (width, likeness) in found {
         #expect(likeness.decibels > leastDecibels, "\(file) at \(width): \(likeness.decibels) dB")
         #expect(likeness.structure > leastStructure, "\(file) at \(width): \(likeness.structure)")
-        all[width, default: []].append(likeness.decibels)
+        if format == .jpeg { all[width, default: []].append(likeness.decibels) }
       }
     }
+    #expect(compared.count > 80, "\(compared.count) of \(Self.files.count)")
     for (width, decibels) in all {
       let mean = decibels.reduce(0, +) / Double(decibels.count)
-      #expect(mean > meanDecibels, "\(mean) dB on average at \(width)")
+      #expect(mean > meanDecibels, "\(mean) dB on average at \(width), of \(decibels.count)")
     }
   }
 

@@ -100,6 +100,28 @@ struct DecodedPicture {
     return pixels[start..<start + bands].map(Int.init)
   }
 
+  /// The pixel as red, green, blue and alpha, whatever bands there are.
+  func rgba(_ x: Int, _ y: Int) -> [Int] {
+    let values = pixel(x, y)
+    return switch bands {
+    case 1: [values[0], values[0], values[0], 255]
+    case 2: [values[0], values[0], values[0], values[1]]
+    case 3: values + [255]
+    default: values
+    }
+  }
+
+  /// All pixels without alpha, as they look on white.
+  var onWhite: [UInt8] {
+    guard bands % 2 == 0 else { return pixels }
+    return stride(from: 0, to: pixels.count, by: bands).flatMap { start in
+      let alpha = Int(pixels[start + bands - 1])
+      return (0..<bands - 1).map { band in
+        UInt8((Int(pixels[start + band]) * alpha + 255 * (255 - alpha) + 127) / 255)
+      }
+    }
+  }
+
   func hasPixels(of other: DecodedPicture) -> Bool {
     size == other.size && bands == other.bands && pixels == other.pixels
   }

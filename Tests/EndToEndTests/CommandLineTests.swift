@@ -63,6 +63,16 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     }
   }
 
+  @Test func `shows what is known again and again while somebody reads it`() async throws {
+    let scenario = Scenario()
+    let watch = "\(ProgramRun.binaries)/thumbworker status --watch --json --root \(scenario.root)"
+    let shell = try ProgramRun(
+      "/bin/sh", ["-c", "(\(watch); echo $? >&2) | head -n 2"], in: scenario.folder.path)
+    let result = await shell.result()
+    #expect(result.jsonLines.map { $0["schema"] as? Int } == [1, 1])
+    #expect(result.errors == "0\n")
+  }
+
   @Test func `tells its commands and its version`() async throws {
     for argument in ["--help", "-h", "help"] {
       let help = try await thumbworker(argument)

@@ -11,13 +11,20 @@ package enum PlainPNG {
       + chunk("IDAT", zlib(pixels)) + chunk("IEND", [])
   }
 
-  private static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
+  /// Length, name, data and checksum.
+  package static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
     let body = Array(type.utf8) + data
     return bigEndian(data.count) + body + bigEndian(Int(crc(body)))
   }
 
+  /// RFC 1952, not compressed.
+  package static func gzip(_ data: [UInt8]) -> [UInt8] {
+    [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255] + zlib(data).dropFirst(2).dropLast(4)
+      + bigEndian(Int(crc(data))).reversed() + bigEndian(data.count).reversed()
+  }
+
   /// RFC 1950 with stored blocks (RFC 1951 §3.2.4).
-  private static func zlib(_ data: [UInt8]) -> [UInt8] {
+  package static func zlib(_ data: [UInt8]) -> [UInt8] {
     var out: [UInt8] = [0x78, 0x01]
     var rest = data[...]
     repeat {
@@ -36,7 +43,7 @@ package enum PlainPNG {
     return out + bigEndian(Int(b << 16 | a))
   }
 
-  private static func crc(_ data: [UInt8]) -> UInt32 {
+  package static func crc(_ data: [UInt8]) -> UInt32 {
     var crc: UInt32 = 0xFFFF_FFFF
     for byte in data {
       crc ^= UInt32(byte)
@@ -45,7 +52,8 @@ package enum PlainPNG {
     return ~crc
   }
 
-  private static func bigEndian(_ value: Int) -> [UInt8] {
+  /// Four bytes.
+  package static func bigEndian(_ value: Int) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
   }
 }

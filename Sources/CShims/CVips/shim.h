@@ -1,3 +1,4 @@
-// libvips, and the error numbers that an output descriptor gives.
+// libvips, and what GLib brings along for it.
 #pragma once
+#include <gio/gio.h>
 #include <vips/vips.h>

@@ -18,7 +18,7 @@ extension Work {
 /// `thumbworker-bench measure NAME key=value…`.
 enum Measurement {
   enum Name: String {
-    case fetch, transfer, store, parse, ledger, decode
+    case fetch, transfer, store, parse, ledger, scale, decode
 
     var work: any Work.Type {
       switch self {
@@ -27,6 +27,7 @@ enum Measurement {
       case .store: StoreWork.self
       case .parse: ParseWork.self
       case .ledger: LedgerWork.self
+      case .scale: ScaleWork.self
       case .decode: DecodeWork.self
       }
     }
