@@ -67,8 +67,16 @@ package final class ProgramRun: Sendable {
     let argv = ([path] + arguments).map { strdup($0) } + [nil]
     let envp = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { (argv + envp).forEach { free($0) } }
+    // Threads that run tests block nearly all signals, and what they start would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var child = pid_t()
-    let failure = posix_spawn(&child, path, &actions, nil, argv, envp)
+    let failure = posix_spawn(&child, path, &actions, &attributes, argv, envp)
     guard failure == 0 else {
       throw ProgramMissing(description: "\(path): \(String(cString: strerror(failure)))")
     }
