@@ -123,6 +123,10 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Threading", "Vocabulary"], path: "Tests/TestSupport",
       swiftSettings: strict),
+    // plays the other program that opens, locks or breaks a ledger's file
+    .target(
+      name: "ForeignSQLite", dependencies: ["CSQLite"], path: "Tests/ForeignSQLite",
+      swiftSettings: strict),
     .executableTarget(
       name: "fault-origin", dependencies: ["TestSupport"], path: "Tests/FaultOrigin",
       swiftSettings: strict),
@@ -139,8 +143,7 @@ let package = Package(
     tests(
       "LedgerTests",
       [
-        // CSQLite: these tests also play the foreign program that opens, locks or breaks the file
-        "CSQLite", "HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading",
+        "ForeignSQLite", "HTTPCaching", "Hashing", "LedgerCore", "LedgerSQLite", "Threading",
         "Vocabulary",
       ]),
     tests(
@@ -152,6 +155,6 @@ let package = Package(
         "DecoderPool", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "LedgerCore",
         "LedgerSQLite", "Manifests", "Pipeline", "Storage", "Threading", "Vocabulary",
       ]),
-    tests("EndToEndTests", ["Vocabulary"]),
+    tests("EndToEndTests", ["ForeignSQLite", "Threading", "Vocabulary"]),
   ]
 )

@@ -97,6 +97,17 @@ struct ParsedArguments: Sendable {
     return duration
   }
 
+  /// How long this process's leases last without a renewal. Each is renewed three times in that time, so
+  /// it is not to be too short; and whoever dies holds back its URLs, so it is not to be too long.
+  func lease() throws(UsageError) -> Duration? {
+    guard let lease = try duration("--lease") else { return nil }
+    guard (.milliseconds(100) ... .seconds(3600)).contains(lease) else {
+      throw UsageError(
+        message: "--lease: \(DurationText.format(lease)) is not from 100ms to 1h", hint: "")
+    }
+    return lease
+  }
+
   func byteSize(_ name: String) throws(UsageError) -> Int? {
     guard let text = value(name) else { return nil }
     guard let bytes = ByteSizeText.parse(text) else {
@@ -137,6 +148,9 @@ enum OptionTable {
     Option(
       name: "--grace", value: "DURATION",
       help: "after a signal, let what is under way end for so long (default: 10s)"),
+    Option(
+      name: "--lease", value: "DURATION",
+      help: "hold a URL for so long where this process dies (default: 30s)"),
     Option(
       name: "--min-free", value: "SIZE",
       help: "leave so much of the disk free (default: a fiftieth of it, 256 MiB at most)"),
@@ -222,7 +236,7 @@ enum OptionTable {
       ] + common),
     CommandSpec(
       name: "retry", operands: "[JOB]", operandCount: 0...1,
-      summary: "Makes failed and cooling items due now, of one job or of all.",
+      summary: "Makes failed, cooling and dead items due now, of one job or of all.",
       options: [
         Option(
           name: "--code", value: "CODE,…", help: "only those, such as http-503,timeout")

@@ -28,6 +28,7 @@ struct RunCommand {
     options.reread = parsed.has("--reread")
     options.refreshAhead = try parsed.duration("--refresh-ahead") ?? .zero
     if let grace = try parsed.duration("--grace") { options.grace = grace }
+    if let lease = try parsed.lease() { options.leaseDuration = lease }
     options.limit = try parsed.count("--limit", in: 1...Int.max)
     workers = try parsed.count("--workers", in: 1...256)
     let style = parsed.value("--progress") ?? "auto"

@@ -102,6 +102,7 @@ struct Site {
       // The ledger names files that may be gone: each item's are checked before it counts as fresh.
       // That this is due is durable before the store is known again.
       try await ledger.makeAllDue()
+      CrashSeam.storeChecked.reached()
       try await store.confirmIdentity()
     }
     return (ledger, store)

@@ -27,6 +27,7 @@ struct WorkCommand {
     workers = try parsed.count("--workers", in: 1...256)
     collectionInterval = try parsed.duration("--gc-every") ?? .hours(1)
     if let grace = try parsed.duration("--grace") { options.grace = grace }
+    if let lease = try parsed.lease() { options.leaseDuration = lease }
     rule.maxBytes = try parsed.byteSize("--max-bytes")
     // More than bodies leave free: they go on after it.
     rule.minFree = site.minFree.map { $0 + $0 / 4 }

@@ -24,6 +24,9 @@ package struct FetchRequest: Sendable {
   /// What an earlier process has left of this body, asked for once, before the first attempt; whoever
   /// is given it owns it.
   package var takeBeginning: @Sendable () async -> PartialBody? = { nil }
+  /// Asked when the host's turn has come and nothing was sent yet. If it may not, the turn goes to the
+  /// next and it ends as cancelled.
+  package var mayBegin: @Sendable () -> Bool = { true }
 
   package init(
     url: ItemURL, conditions: HTTPFields = HTTPFields(), settings: NetworkSettings,

@@ -70,7 +70,12 @@ package final class Fetcher: Sendable {
         spacing: request.settings.startSpacing)
       effort.waited += turn.waited
       switch turn.admission {
-      case .started(let given): ticket = given
+      case .started(let given):
+        guard effort.requests > 0 || request.mayBegin() else {
+          gates.leave(request.url.host, given, .none)
+          throw .cancelled(request.url, effort: effort)
+        }
+        ticket = given
       case .cancelled: throw .cancelled(request.url, effort: effort)
       case .postponed(let refusal):
         return try postponed(request.url, refusal, former, effort).get()

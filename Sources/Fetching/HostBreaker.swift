@@ -56,6 +56,6 @@ struct HostBreaker: Hashable {
 
   private var pause: Duration {
     let doublings = min(failuresInARow - Self.failuresToBreak, 7)
-    return min(.seconds(30 << doublings), .hours(1))
+    return min(.seconds(30 << doublings), HostStanding.longestPause)
   }
 }

@@ -53,7 +53,7 @@ struct HostGate {
   /// And one that has come out of it for this long: so that others hear of it.
   static let memoryOfRecovery: Duration = .seconds(60)
   /// No server holds us for longer, whatever it says.
-  static let longestHold: Duration = .days(1)
+  static let longestHold = HostStanding.longestHold
 
   enum FirstLook {
     case start, postpone, wait

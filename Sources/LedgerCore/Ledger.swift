@@ -230,11 +230,14 @@ package struct DueJob: Sendable, Hashable {
   package var name: String
   /// When the first minute in which something falls due is over; of what is due at once, long ago.
   package var dueAt: Timestamp
+  /// When its last run began or ended, whichever is later; nil before the first.
+  package var lastActive: Timestamp?
 
-  package init(number: JobNumber, name: String, dueAt: Timestamp) {
+  package init(number: JobNumber, name: String, dueAt: Timestamp, lastActive: Timestamp?) {
     self.number = number
     self.name = name
     self.dueAt = dueAt
+    self.lastActive = lastActive
   }
 }
 
@@ -277,6 +280,9 @@ package struct LedgerStatus: Sendable, Hashable {
     /// Well and due.
     package var stale: Int
     package var failed: Int
+    /// Those of them that no other try is expected to mend, items with an unusable URL left out: `retry`
+    /// makes them due.
+    package var dead = 0
     package var pending: Int
     package var notStored: Int
     package var lastRun: Timestamp?
@@ -325,7 +331,9 @@ package struct LedgerStatus: Sendable, Hashable {
   package var queuePending: Int
   /// Entries that are leased now.
   package var queueLeased: Int
-  /// Failed items that nothing tries again by itself: due at `Timestamp.distantFuture`.
+  /// Leases that have ended and that nobody has taken over yet: their workers died or are frozen.
+  package var queueExpired = 0
+  /// The jobs' dead items.
   package var queueDead: Int
   /// When the first well item falls due.
   package var nextExpiry: Timestamp?
@@ -354,6 +362,10 @@ package enum LedgerFailure: WorkerFailure, Hashable {
   /// Another program's file.
   case foreign(path: String)
   case busy(path: String, waited: Duration)
+  /// Somebody reads it, and for so long that what was written since has no more room.
+  case readForTooLong(path: String, waited: Duration)
+  /// Its name is gone, or stands for another file, while it is in use.
+  case moved(path: String)
   case diskFull(path: String)
   case readOnly(path: String)
   /// A file beside the ledger, such as a backup.
@@ -376,6 +388,10 @@ package enum LedgerFailure: WorkerFailure, Hashable {
     case .foreign(let path): "\(path) is another program's database, not a ledger"
     case .busy(let path, let waited):
       "the ledger \(path) was locked by another program for \(DurationText.format(waited))"
+    case .readForTooLong(let path, let waited):
+      "another program has been reading the ledger \(path) for \(DurationText.format(waited)), and as "
+        + "long as it does nothing more can be written"
+    case .moved(let path): "the ledger \(path) was moved or deleted while it was in use"
     case .diskFull(let path): "no space left for the ledger \(path)"
     case .readOnly(let path): "the ledger \(path) cannot be written"
     case .unwritable(let path, let reason): "\(path) cannot be written: \(reason)"
@@ -390,6 +406,8 @@ package enum LedgerFailure: WorkerFailure, Hashable {
     case .damaged: "restore it from a backup, or move it away: the next run builds a new one"
     case .foreign: "give another --root"
     case .busy: "stop the program that holds it, then run again"
+    case .readForTooLong: "end the program that reads it (fuser -v shows which), then run again"
+    case .moved: "run again: where a root was deleted, a new one is begun"
     case .diskFull: "free some space, then run again: what was done is kept"
     case .readOnly: "give the user of this run write access to the root and everything in it"
     case .unwritable: "name another file"

@@ -11,12 +11,14 @@ final class Connection {
   let path: String
   /// How long a foreign lock is waited for before the ledger counts as busy.
   let patience: Duration
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   /// By the address of their text: each query is one literal.
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
   /// Pages in the WAL after the last commit; SQLite's hook writes it, on this connection's thread.
-  private let walPages = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
-  private var walPagesAtLastCheckpoint: CInt = 0
+  let walPages = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
+  var walPagesAtLastCheckpoint: CInt = 0
+  /// Whether a page of the file was found to be wrong: from then on nothing is changed in it.
+  private(set) var hasMetDamage = false
 
   /// Refused, and no matter, where somebody in this process has used SQLite before.
   private static let areStatisticsOff = tw_sqlite_keep_no_statistics() == SQLITE_OK
@@ -66,7 +68,14 @@ final class Connection {
   }
 
   func failure(_ code: CInt, waited: Duration? = nil) -> LedgerFailure {
-    ledgerFailure(code, handle: handle, path: path, waited: waited ?? patience)
+    if code & 0xFF == SQLITE_CORRUPT || code & 0xFF == SQLITE_NOTADB { leaveAsItIs() }
+    return ledgerFailure(code, handle: handle, path: path, waited: waited ?? patience)
+  }
+
+  /// The file keeps its bytes, whatever was committed: that stays in the WAL, for whoever mends it.
+  func leaveAsItIs() {
+    hasMetDamage = true
+    _ = tw_sqlite_leave_wal(handle)
   }
 
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
@@ -185,6 +194,27 @@ extension Connection {
   }
 
   private func begin() throws(LedgerFailure) {
+    try expectInPlace()
+    try takeWriteLock()
+    let start = ContinuousClock.now
+    while !isWALWithinLimit {
+      try run("ROLLBACK")
+      try emptyWAL(since: start)
+      try takeWriteLock()
+    }
+  }
+
+  /// Who has the file open goes on with it though its name is gone, and nobody else will ever see that.
+  func expectInPlace() throws(LedgerFailure) {
+    var hasMoved: CInt = 0
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK,
+      hasMoved != 0
+    else { return }
+    leaveAsItIs()
+    throw .moved(path: path)
+  }
+
+  private func takeWriteLock() throws(LedgerFailure) {
     let start = ContinuousClock.now
     while true {
       let statement = try statement("BEGIN IMMEDIATE")
@@ -197,32 +227,6 @@ extension Connection {
       }
       usleep(5_000)  // SQLite may say busy without waiting; this thread is ours to block
     }
-  }
-}
-
-// MARK: The WAL
-
-extension Connection {
-  /// Takes over from SQLite's own checkpoints, which never wait for a reader.
-  func watchWAL() {
-    sqlite3_wal_hook(
-      handle,
-      { context, _, _, pages in
-        context!.assumingMemoryBound(to: CInt.self).pointee = pages
-        return SQLITE_OK
-      }, walPages)
-  }
-
-  /// Copies the WAL into the file every 16 MiB without disturbing anybody; from 40 MiB on it waits
-  /// for readers to end, so that the WAL is emptied before it reaches 64 MiB.
-  private func keepWALSmall() {
-    let pages = walPages.pointee
-    if pages < walPagesAtLastCheckpoint { walPagesAtLastCheckpoint = 0 }
-    guard pages - walPagesAtLastCheckpoint >= 4096 else { return }
-    walPagesAtLastCheckpoint = pages
-    let mode = pages >= 10_240 ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-    // What was committed stays so; a checkpoint that fails is tried again by a later commit.
-    _ = sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil)
   }
 }
 

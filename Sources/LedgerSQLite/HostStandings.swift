@@ -32,7 +32,7 @@ extension Transaction {
     ) { $0.standing() }
     // Of what nobody was told there is nothing to take back.
     guard known != nil || !standing.isWell(at: now) else { return }
-    let merged = known?.merged(with: standing) ?? standing
+    let merged = known?.believed(at: now).merged(with: standing) ?? standing
     guard merged != known else { return }
     // REPLACE gives it a new revision, and ends the probe that has brought the change.
     try connection.run(
@@ -56,11 +56,12 @@ extension Transaction {
   func beginProbe(
     of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
   ) throws(LedgerFailure) -> Timestamp? {
+    // One that ends later than ours would began before the clock went back.
     let other = try connection.first(
       """
       SELECT probing_until FROM host_standings
-      WHERE host = ? AND prober <> ? AND probing_until > ?
-      """, .text(host), .int(run.value), .time(now)
+      WHERE host = ? AND prober <> ? AND probing_until > ? AND probing_until <= ?
+      """, .text(host), .int(run.value), .time(now), .time(until)
     ) { $0.time(0) }
     if let other { return other }
     try connection.run(

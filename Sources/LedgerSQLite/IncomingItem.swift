@@ -13,6 +13,14 @@ enum IncomingItem {
     }
   }
 
+  /// Of all texts that the ledger keeps of it, its id's aside.
+  var textBytes: Int {
+    switch self {
+    case .usable(let item): item.url.unredactedText.utf8.count + (item.meta?.utf8.count ?? 0)
+    case .bad(let item): item.shownURL.utf8.count + item.failure.message.utf8.count
+    }
+  }
+
   /// Tells an unchanged item from a changed one: over everything that the ledger keeps of it.
   ///
   /// The key is a cryptographic digest of the URL already; the rest is mixed in by FNV-1a.

@@ -39,15 +39,18 @@ struct StatusReading {
       queueLeased: try leased(), queueDead: 0, nextExpiry: nil)
     for job in jobs {
       let due = try dueCounts(job.number)
-      status.jobs.append(try row(of: job, due))
+      var row = try row(of: job, due)
+      row.dead = try dead(job.number)
+      status.jobs.append(row)
       status.queuePending += due.values.reduce(0, +)
-      status.queueDead += try dead(job.number)
+      status.queueDead += row.dead
       status.hosts += try hostsInTrouble(job.number)
       if let expiry = try nextExpiry(job.number) {
         status.nextExpiry = min(status.nextExpiry ?? expiry, expiry)
       }
     }
     status.queuePending -= try leasedAndDue()
+    status.queueExpired = try expired()
     status.hosts = Self.worst(of: try withStandings(status.hosts))
     return status
   }
@@ -170,12 +173,15 @@ extension StatusReading {
     return counts
   }
 
-  /// Failed items that nothing will try again by itself.
+  static let deadQuery: StaticString = """
+    SELECT count(*) FROM items
+    WHERE job = ? AND state = 2 AND (failure_disposition = -1 OR due_at >= ?)
+    """
+
+  /// Failed items that no other try is expected to mend, or that are never due again: as many as failed
+  /// are read.
   private func dead(_ job: Int64) throws(LedgerFailure) -> Int {
-    try connection.first(
-      "SELECT sum(n) FROM due_counts WHERE job = ? AND state = 2 AND minute >= ?", .int(job),
-      .int(Timestamp.distantFuture.milliseconds / Tally.millisecondsPerMinute)
-    ) { $0.count(0) } ?? 0
+    try connection.first(Self.deadQuery, .int(job), .time(.distantFuture)) { $0.count(0) } ?? 0
   }
 }
 
@@ -184,6 +190,12 @@ extension StatusReading {
 extension StatusReading {
   private func leased() throws(LedgerFailure) -> Int {
     try connection.first("SELECT count(*) FROM leases WHERE expires > ?", .time(now)) {
+      $0.count(0)
+    } ?? 0
+  }
+
+  private func expired() throws(LedgerFailure) -> Int {
+    try connection.first("SELECT count(*) FROM leases WHERE expires <= ?", .time(now)) {
       $0.count(0)
     } ?? 0
   }

@@ -21,6 +21,8 @@ actor LedgerReader {
 
   func close() { connection = nil }
 
+  var hasMetDamage: Bool { connection?.hasMetDamage ?? false }
+
   func live() throws(LedgerFailure) -> Connection {
     guard let connection else { throw .other(path: path, reason: "it was closed") }
     return connection
@@ -71,6 +73,8 @@ extension LedgerReader {
 
   /// One search in the counts for each of a job's states.
   func nextDue() throws(LedgerFailure) -> [DueJob] {
+    // It is asked for months, and where nothing is due nobody else looks.
+    try live().expectInPlace()
     let jobs = try live().all(
       """
       SELECT number, name, (
@@ -78,17 +82,22 @@ extension LedgerReader {
           SELECT min(minute) AS minute FROM due_counts WHERE job = number AND state = 0
           UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 1
           UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 2
-          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 3))
+          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 3)),
+        last_run,
+        (SELECT started_at FROM runs WHERE job = jobs.number ORDER BY runs.number DESC LIMIT 1)
       FROM jobs WHERE paused = 0
       """
-    ) { (number: JobNumber($0.int(0)), name: $0.text(1), minute: $0.isNull(2) ? nil : $0.int(2)) }
-    return jobs.compactMap { job in
-      job.minute.map { minute in
-        let end = minute == 0 ? 0 : (minute + 1) * Tally.millisecondsPerMinute
-        return DueJob(
-          number: job.number, name: job.name, dueAt: Timestamp(milliseconds: end))
+    ) { row in
+      let minute = row.isNull(2) ? nil : row.int(2)
+      return minute.map { minute in
+        DueJob(
+          number: JobNumber(row.int(0)), name: row.text(1),
+          dueAt: Timestamp(
+            milliseconds: minute == 0 ? 0 : (minute + 1) * Tally.millisecondsPerMinute),
+          lastActive: row.lastActive(from: 3))
       }
     }
+    return jobs.compactMap(\.self)
   }
 
   func entry(_ key: EntryKey) throws(LedgerFailure) -> Entry? {
@@ -263,6 +272,11 @@ extension Row {
       number: JobNumber(int(0)), name: text(1), identity: identity(from: 4), settings: text(2),
       settingsDigest: digest(3)!,  // NOT NULL, of 32 bytes
       items: count(9),
-      lastActive: [optionalTime(10), optionalTime(11)].compactMap(\.self).max())
+      lastActive: lastActive(from: 10))
+  }
+
+  /// Columns last_run and the last run's started_at.
+  fileprivate func lastActive(from column: Int32) -> Timestamp? {
+    [optionalTime(column), optionalTime(column + 1)].compactMap(\.self).max()
   }
 }

@@ -56,6 +56,7 @@ package final class LedgerSQLite: Ledger {
   }
 
   package func close() async {
+    if await reader.hasMetDamage { await writer?.leaveAsItIs() }
     await reader.close()
     await writer?.close()  // last: it leaves the file without a WAL
   }

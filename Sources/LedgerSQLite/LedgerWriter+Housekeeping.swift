@@ -31,8 +31,28 @@ extension LedgerWriter {
     return ticket.job
   }
 
-  func forgetJob(_ job: JobNumber) throws(LedgerFailure) -> Bool {
-    try alone { transaction throws(LedgerFailure) in try transaction.forgetJob(job) }
+  func forgetJob(_ job: JobNumber) async throws(LedgerFailure) -> Bool {
+    var isMore = true
+    while isMore {
+      let result = try alone { transaction throws(LedgerFailure) in
+        try transaction.forgetJob(job, names: Self.rowsPerTransaction)
+      }
+      guard let result else { return false }
+      isMore = result
+      await Task.yield()  // to claims and settlements that wait
+    }
+    return true
+  }
+
+  func forgetLinks(of job: JobNumber, at now: Timestamp) async throws(LedgerFailure) {
+    var last: String? = ""
+    while let place = last {
+      last = try alone { transaction throws(LedgerFailure) in
+        try transaction.forgetLinks(
+          of: job, after: place, limit: Self.rowsPerTransaction, at: now)
+      }
+      await Task.yield()  // to claims and settlements that wait
+    }
   }
 
   // MARK: Failures

@@ -1,10 +1,11 @@
 import LedgerCore
+import Threading
 import Vocabulary
 
 extension LedgerWriter {
   /// Items that one transaction enters or removes: each may touch three pages of its own, and the WAL
-  /// is to stay under 64 MiB.
-  private static let itemsPerTransaction = 4096
+  /// has room for 24 MiB (see `isWALWithinLimit`).
+  private static let itemsPerTransaction = 2048
   /// Links that `finishIngest` hands back; the rest is told by `pendingLinks`.
   private static let linksReturned = 10_000
 
@@ -71,13 +72,29 @@ extension LedgerWriter {
     defer { readings[ticket.job.value] = reading }
     var again: [Int] = []
     let others = try lookUp(incoming, ticket.job, &reading, &again)
-    var start = 0
-    while start < others.count {
-      let part = others[start..<min(start + Self.itemsPerTransaction, others.count)]
+    var rest = others[...]
+    while !rest.isEmpty {
+      let part = Self.oneTransaction(of: rest, incoming)
       try enter(part, incoming, ticket, &reading, &again)
-      start = part.endIndex
+      CrashSeam.itemsEntered.reached()
+      rest = rest[part.endIndex...]
     }
     return again.sorted()
+  }
+
+  /// Bytes of text that one transaction enters, one item aside.
+  private static let textPerTransaction = 8 << 20
+
+  private static func oneTransaction(
+    of others: ArraySlice<Other>, _ incoming: [IncomingItem]
+  ) -> ArraySlice<Other> {
+    let most = others.prefix(itemsPerTransaction)
+    var bytes = 0
+    let full = most.firstIndex { other in
+      bytes += incoming[other.place].textBytes
+      return bytes > textPerTransaction
+    }
+    return most[..<max(full ?? most.endIndex, most.startIndex + 1)]
   }
 
   private func reading(of ticket: IngestTicket) throws(LedgerFailure) -> Reading {

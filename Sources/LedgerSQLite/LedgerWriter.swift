@@ -16,8 +16,9 @@ actor LedgerWriter {
     var fail: (LedgerFailure) -> Void
   }
 
-  /// So that a transaction, and what a crash can lose, stays small.
-  private static let callsPerTransaction = 512
+  /// So that a transaction, and what a crash can lose, stays small: each may touch some twenty pages, and
+  /// the WAL has room for 24 MiB (see `isWALWithinLimit`).
+  private static let callsPerTransaction = 256
   /// The longest that a call waits for company.
   private static let gathering: Duration = .milliseconds(12)
 
@@ -57,6 +58,9 @@ actor LedgerWriter {
     readings = [:]
     connection = nil
   }
+
+  /// See `Connection.leaveAsItIs`.
+  func leaveAsItIs() { connection?.leaveAsItIs() }
 
   func live() throws(LedgerFailure) -> Connection {
     guard let connection else { throw .other(path: path, reason: "it was closed") }
@@ -223,7 +227,10 @@ extension LedgerWriter {
     let result = try await together { transaction throws(LedgerFailure) in
       try transaction.settle(settlement)
     }
-    if case .leaseLost = result { comeBackTo(settlement.lease.entry) }
+    switch result {
+    case .committed: CrashSeam.settlementCommitted.reached()
+    case .leaseLost: comeBackTo(settlement.lease.entry)
+    }
     return result
   }
 
@@ -235,15 +242,6 @@ extension LedgerWriter {
   func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure) {
     try await together { transaction throws(LedgerFailure) in
       try transaction.confirmRemoval(digests)
-    }
-  }
-
-  func forgetLinks(of job: JobNumber, at now: Timestamp) throws(LedgerFailure) {
-    try alone { transaction throws(LedgerFailure) in
-      _ = try transaction.connection.run(
-        """
-        UPDATE published SET pending_since = ? WHERE job = ? AND object IS NOT NULL
-        """, .time(now), .int(job.value))
     }
   }
 

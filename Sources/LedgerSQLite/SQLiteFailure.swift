@@ -16,8 +16,7 @@ func ledgerFailure(
   case SQLITE_BUSY, SQLITE_LOCKED: return .busy(path: path, waited: waited)
   case SQLITE_FULL: return .diskFull(path: path)
   case SQLITE_NOTADB, SQLITE_CORRUPT: return .damaged(path: path, reason: words)
-  case SQLITE_READONLY where code == movedWhileOpen:
-    return .unreadable(path: path, reason: "the file was moved or deleted while in use")
+  case SQLITE_READONLY where code == movedWhileOpen: return .moved(path: path)
   case SQLITE_READONLY: return .readOnly(path: path)
   case SQLITE_IOERR where systemError == ENOSPC || systemError == EDQUOT:
     return .diskFull(path: path)

@@ -1,5 +1,6 @@
 import CSQLite
 import LedgerCore
+import Threading
 
 /// The ledger's tables, and how older files become what this program knows.
 enum Schema {
@@ -425,7 +426,9 @@ extension Connection {
             """, .text(randomName()))
         }
         try execute("PRAGMA user_version = \(version + 1)")
+        CrashSeam.migrationWritten.reached()
       }
+      CrashSeam.migrationCommitted.reached()
     }
   }
 

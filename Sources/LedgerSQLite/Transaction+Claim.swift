@@ -193,9 +193,12 @@ extension Claiming {
     }
   }
 
+  private func holder(of entry: EntryKey) throws(LedgerFailure) -> Holder? {
+    try transaction.holder(of: entry, at: request.now, lease: request.leaseDuration)
+  }
+
   private func isHeld(_ entry: EntryKey) throws(LedgerFailure) -> Bool {
-    guard let holder = try transaction.holder(of: entry) else { return false }
-    return holder.expires > request.now
+    try holder(of: entry) != nil
   }
 }
 
@@ -275,7 +278,7 @@ extension Claiming {
     leasedElsewhere = 0
     nextLeaseEnd = nil
     for (entry, after) in cursor.passedOver where !claimed.contains(entry) {
-      if let holder = try transaction.holder(of: entry), holder.expires > request.now {
+      if let holder = try holder(of: entry) {
         guard holder.run != request.run.value || holder.owner != transaction.owner else { continue }
         leasedElsewhere += 1
         nextLeaseEnd = min(nextLeaseEnd ?? holder.expires, holder.expires)

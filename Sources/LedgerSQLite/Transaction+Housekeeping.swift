@@ -18,23 +18,53 @@ extension Transaction {
       """, .text(name)) == 1
   }
 
-  /// Forgets a job without items and without names that are still to go.
-  func forgetJob(_ job: JobNumber) throws(LedgerFailure) -> Bool {
+  /// Forgets a job without items and without names that are still to go, so many names at a time.
+  ///
+  /// - Returns: whether there are more; nil where it has items again, or names that are to go.
+  func forgetJob(_ job: JobNumber, names limit: Int) throws(LedgerFailure) -> Bool? {
     let isInUse = try connection.first(
       """
       SELECT EXISTS (SELECT 1 FROM item_ids WHERE job = ?1)
         OR EXISTS (SELECT 1 FROM published WHERE job = ?1 AND pending_since IS NOT NULL)
       """, .int(job.value)
     ) { $0.int(0) == 1 }
-    guard isInUse == false else { return false }
+    guard isInUse == false else { return nil }
+    let names = try connection.run(
+      """
+      DELETE FROM published WHERE job = ?1 AND path IN
+        (SELECT path FROM published WHERE job = ?1 ORDER BY path LIMIT ?2)
+      """, .int(job.value), .int(limit))
+    guard names < limit else { return true }
     for statement: StaticString in [
-      "DELETE FROM published WHERE job = ?",
       "DELETE FROM run_counts WHERE run IN (SELECT number FROM runs WHERE job = ?)",
       "DELETE FROM runs WHERE job = ?", "DELETE FROM job_counts WHERE job = ?",
       "DELETE FROM due_counts WHERE job = ?", "DELETE FROM host_counts WHERE job = ?",
       "DELETE FROM sources WHERE job = ?", "DELETE FROM jobs WHERE number = ?",
     ] { try connection.run(statement, .int(job.value)) }
-    return true
+    return false
+  }
+
+  static let linkPageQuery: StaticString = """
+    SELECT max(path), count(*) FROM
+      (SELECT path FROM published WHERE job = ? AND path > ? ORDER BY path LIMIT ?)
+    """
+
+  /// None of a job's next names stands any more.
+  ///
+  /// - Returns: the last of them; nil at the end.
+  func forgetLinks(
+    of job: JobNumber, after path: String, limit: Int, at now: Timestamp
+  ) throws(LedgerFailure) -> String? {
+    let page = try connection.first(
+      Self.linkPageQuery, .int(job.value), .text(path), .int(limit)
+    ) { (end: $0.optionalText(0), count: $0.count(1)) }
+    guard let page, let end = page.end else { return nil }
+    try connection.run(
+      """
+      UPDATE published SET pending_since = ?
+      WHERE job = ? AND path > ? AND path <= ? AND object IS NOT NULL
+      """, .time(now), .int(job.value), .text(path), .text(end))
+    return page.count == limit ? end : nil
   }
 }
 

@@ -16,6 +16,25 @@ extension Transaction {
     ) { Holder(token: $0.int(0), owner: $0.text(1), run: $0.int(2), expires: $0.time(3)) }
   }
 
+  /// Who holds an entry at a time; nil where nobody does any more.
+  ///
+  /// No lease ends later than a whole one from now, unless the clock went back since. Then it is cut to
+  /// that: a holder that lives renews it long before, and what a dead one holds is not held for ever.
+  ///
+  /// - Parameter lease: how long whoever asks would hold it.
+  func holder(
+    of entry: EntryKey, at now: Timestamp, lease: Duration
+  ) throws(LedgerFailure) -> Holder? {
+    guard var holder = try holder(of: entry), holder.expires > now else { return nil }
+    if holder.expires > now + lease {
+      holder.expires = now + lease
+      try connection.run(
+        "UPDATE leases SET expires = ? WHERE entry = ? AND token = ?", .time(holder.expires),
+        .key(entry), .int(holder.token))
+    }
+    return holder
+  }
+
   /// Takes a lease back for good. One whose time is over but that was not taken over still holds:
   /// nobody's work is overwritten by it.
   ///

@@ -2,7 +2,12 @@ import LedgerCore
 import Vocabulary
 
 extension Transaction {
+  /// Leases that ended so long ago are of entries that nobody will claim: their items are gone.
+  private static let memoryOfLeases: Duration = .days(1)
+
   func beginRun(job: JobNumber, at now: Timestamp) throws(LedgerFailure) -> RunNumber {
+    try connection.run(
+      "DELETE FROM leases WHERE expires < ?", .time(now - Self.memoryOfLeases))
     try connection.run(
       "INSERT INTO runs (job, owner, started_at) VALUES (?, ?, ?)", .int(job.value), .text(owner),
       .time(now))

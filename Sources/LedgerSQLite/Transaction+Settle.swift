@@ -1,5 +1,6 @@
 import HTTPCaching
 import LedgerCore
+import Threading
 import Vocabulary
 
 extension Transaction {
@@ -32,6 +33,7 @@ extension Transaction {
     for item in items { try settle(item, settlement, &links, &receipt) }
     for original in purged { try letGo(original) }
     receipt.links = links.tasks
+    CrashSeam.settlementWritten.reached()
     return .committed(receipt)
   }
 

@@ -10,7 +10,7 @@ extension Transaction {
     _ target: EntryKey, for held: [Lease], run: RunNumber, until expires: Timestamp,
     at now: Timestamp
   ) throws(LedgerFailure) -> TargetLease {
-    guard let holder = try holder(of: target), holder.expires > now else {
+    guard let holder = try holder(of: target, at: now, lease: expires - now) else {
       try wait(held, for: nil)
       return .granted(try lease(target, run: run.value, until: expires))
     }

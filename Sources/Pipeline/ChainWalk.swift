@@ -120,7 +120,9 @@ struct ChainWalk {
     while true {
       let reply: FetchedResponse
       do {
-        reply = try await fetch(entry, conditions: conditions, deadline: deadline)
+        reply = try await fetch(
+          entry, conditions: conditions, deadline: deadline,
+          isFirst: result.traffic.requests == 0)
       } catch {
         result.traffic += Traffic(error)
         if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
@@ -150,8 +152,9 @@ struct ChainWalk {
     return worker.store.contains(original.digest, bytes: original.bytes)
   }
 
+  /// - Parameter isFirst: whether nothing was asked for the claim yet: it does not begin after a stop.
   private func fetch(
-    _ entry: Entry, conditions: HTTPFields, deadline: Duration
+    _ entry: Entry, conditions: HTTPFields, deadline: Duration, isFirst: Bool
   ) async throws(FetchFailure) -> FetchedResponse {
     let store = worker.store
     let network = settings.network(forHost: entry.url.host)
@@ -163,6 +166,8 @@ struct ChainWalk {
         try FileSink(store: store, expecting: expected, keeping: keeping)
       })
     request.takeBeginning = { await store.takePartial(keeping) }
+    let board = context.board
+    request.mayBegin = { !isFirst || !board.isStopping }
     return try await worker.fetcher.fetch(request)
   }
 

@@ -9,9 +9,7 @@ extension CacheSettings {
     _ failure: FailureRecord, status: Int?, head: ResponseHead?, after before: EntryFailure?,
     at now: Timestamp
   ) -> EntryFailure {
-    // Nobody was asked for what was postponed: it makes no row of failures longer.
-    let wasAsked = failure.code != FetchFailure.postponedCode
-    let count = max(1, (before?.count ?? 0) + (wasAsked ? 1 : 0))
+    let count = failuresInARow(with: failure, after: before)
     let decision =
       head.map { negativeFreshness(of: $0, settings: self, failuresInARow: count, now: now) }
       ?? .coolingDown(failuresInARow: count, now: now)
@@ -23,5 +21,13 @@ extension CacheSettings {
       failure: failure, status: status, at: now, count: count, nextTry: nextTry,
       isServersWord: decision.isServersWord, since: before?.since ?? now,
       missingSince: status == 404 ? before?.missingSince ?? now : nil)
+  }
+
+  /// Nobody was asked for what was postponed: it makes no row of failures longer, nor begins one.
+  private func failuresInARow(with failure: FailureRecord, after before: EntryFailure?) -> Int {
+    guard let before else { return 1 }
+    if failure.code == FetchFailure.postponedCode { return before.count }
+    let hasRow = before.count > 1 || before.failure.code != FetchFailure.postponedCode
+    return hasRow ? before.count + 1 : 1
   }
 }

@@ -125,7 +125,8 @@ struct EntryJudge: Sendable {
   // MARK: Failures
 
   func isCooling(_ failure: EntryFailure, of url: ItemURL, at now: Timestamp) -> Bool {
-    guard !options.force, now < nextTry(failure, of: url) else { return false }
+    // A failure that is still to come tells that the clock went back: it says nothing of how long to wait.
+    guard !options.force, failure.at <= now, now < nextTry(failure, of: url) else { return false }
     return !options.retryFailed || failure.isServersWord
   }
 

@@ -22,6 +22,8 @@ package struct ExportedItem: Sendable {
   package var state: EntryStory.State
   /// Why it is not well.
   package var failure: FailureRecord?
+  /// Whether no other try is expected to mend that: `retry` makes it due all the same.
+  package var isDead = false
   package var freshUntil: Timestamp?
   package var original: Original?
   /// Compact JSON.
@@ -101,6 +103,9 @@ package struct Export: Sendable {
       }
     }
     if item.failure != nil { item.state = .failed }
+    item.isDead =
+      view.state == .failed
+      && (view.failure?.disposition == .giveUp || view.dueAt >= .distantFuture)
     return item
   }
 

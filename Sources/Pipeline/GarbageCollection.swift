@@ -100,8 +100,9 @@ package struct GarbageCollection: Sendable {
           continue
         }
         summary.unneeded += 1
-        let since = entry.unneededSince ?? keeper.now
-        if entry.unneededSince == nil { notes[entry.key] = since }
+        // A time that is still to come was noted before the clock went back: it counts from now.
+        let since = min(entry.unneededSince ?? keeper.now, keeper.now)
+        if entry.unneededSince != since { notes[entry.key] = since }
         guard keeper.now >= since + rule.retain else { continue }
         tell(entry, .unneeded(since: since))
         expired.append(entry.key)
@@ -128,7 +129,7 @@ package struct GarbageCollection: Sendable {
       var expired: [VariantKey] = []
       for variant in page where !wanted.contains(variant.recipe) {
         summary.unwantedVariants += 1
-        let since = known[variant.recipe] ?? keeper.now
+        let since = min(known[variant.recipe] ?? keeper.now, keeper.now)
         unwanted[variant.recipe] = since
         if keeper.now >= since + rule.retain { expired.append(variant) }
       }

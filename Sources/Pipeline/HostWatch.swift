@@ -72,8 +72,8 @@ final class HostWatch: Sendable {
       next > revision
     {
       revision = next
-      worker.fetcher.adopt(hosts)
       let now = worker.now
+      worker.fetcher.adopt(hosts.mapValues { $0.believed(at: now) })
       state.withLock { state in
         state.revision = next
         state.known.merge(hosts) { $1 }

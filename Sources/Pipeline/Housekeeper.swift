@@ -37,6 +37,7 @@ package struct Housekeeper: Sendable {
   package func purge(_ keys: [EntryKey]) async throws(RunStop) -> PurgeResult {
     do {
       var result = try await ledger.purge(keys)
+      CrashSeam.entriesForgotten.reached()
       _ = try await shelves.publish(result.links)  // removals: there is nothing to be in the way
       try await shelves.removeUnused()
       try await store.forgetBeginnings(keys + result.keys)

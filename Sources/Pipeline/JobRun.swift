@@ -62,15 +62,12 @@ package struct JobRun: Sendable {
     return summary
   }
 
-  /// Clocks are set right by little all the time.
-  private static let clockTolerance: Duration = .seconds(60)
-
   private func begin(_ job: JobNumber, at now: Timestamp) async throws(RunStop) -> RunNumber {
     do {
       let record = try await worker.ledger.job(named: settings.name)
       board.expect(items: record?.items ?? 0)
-      if let last = record?.lastActive, now + Self.clockTolerance < last {
-        // The clock went back: due times that it had reached would not come for long.
+      if Worker.clockWentBack(since: record?.lastActive, at: now) {
+        // Due times that it had reached would not come for long.
         try await worker.ledger.makeAllDue()
       }
       if !worker.store.hasFolder(ofJob: settings.name) {
@@ -313,9 +310,11 @@ package struct JobRun: Sendable {
             context: context, claim: claim, made: claim.entry.original.flatMap { made[$0.digest] }
           ).perform()
         } catch {
-          // Its lease is given back with the others when all have ended. What a cancelled transfer says
-          // is no reason to stop: the stop is its reason.
-          if !Task.isCancelled { board.stop(because: RunStop(error).failure) }
+          // Its lease is given back with the others when all have ended. What a transfer says that was
+          // cancelled, or did not begin any more, is no reason to stop: the stop is its reason.
+          let reason = RunStop(error).failure
+          let isOfStop = Task.isCancelled || (board.isStopping && reason.code == "cancelled")
+          if !isOfStop { board.stop(because: reason) }
         }
         board.ended()
       }

@@ -2,6 +2,7 @@ import DecoderPool
 import Hashing
 import LedgerCore
 import Storage
+import Threading
 import Vocabulary
 
 /// Which variants of an original are there, and what had to be made for it.
@@ -44,6 +45,7 @@ struct Rendering {
   func render(
     _ bytes: WalkResult.Bytes, wanted: [RecipeKey: Recipe]
   ) async throws(Failure) -> RenderedOriginal {
+    if bytes.wereReceived { CrashSeam.bodyReceived.reached() }
     var result = RenderedOriginal(original: bytes.original)
     try await lookUp(wanted, into: &result)
     if !bytes.wereReceived, result.variants.count == wanted.count { return result }
@@ -72,8 +74,10 @@ struct Rendering {
     }
     let shared = result.staged.count
     try await decode(bytes, wanted, isMeasured: made != nil, into: &result)
+    CrashSeam.variantsRendered.reached()
     do {
       try await worker.store.commit(Array(result.staged.dropFirst(shared)))
+      CrashSeam.objectsDurable.reached()
     } catch {
       throw .stop(RunStop(error))
     }

@@ -1,5 +1,6 @@
 import LedgerCore
 import Storage
+import Threading
 import Vocabulary
 
 /// A ledger and its store, where what one says of the other is made true.
@@ -18,7 +19,9 @@ struct Shelves: Sendable {
       while case let digests = try await ledger.pendingRemovals(limit: 256), !digests.isEmpty {
         let held = try await store.hold(digests)
         let known = try await ledger.objectsKnown(among: held.digests)
+        CrashSeam.objectsLetGo.reached()
         try await store.remove(held, butNot: known)
+        CrashSeam.objectsRemoved.reached()
         // What could not be held is somebody's: it will be in the ledger, or an orphan.
         try await ledger.confirmRemoval(digests)
       }
@@ -43,6 +46,7 @@ struct Shelves: Sendable {
         refused = try await publishEach(links)
       }
       let failed = Set(refused.map(\.link))
+      CrashSeam.namesDurable.reached()
       try await ledger.confirm(links.filter { !failed.contains($0) })
       try await ledger.refuse(refused.filter { $0.link.object != nil })
       return refused

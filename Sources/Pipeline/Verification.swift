@@ -122,11 +122,14 @@ package struct Verification: Sendable {
     case .missing:
       // It may have been let go since the page was read.
       guard try await isStillUsed(object.digest) else { return }
+      // Who put it aside was stopped before its names went: they still stand for the damaged file.
+      if keeper.store.isQuarantined(object.digest) { faulty.damaged.insert(object.digest) }
       faulty.missing.insert(object.digest)
       summary.missing += 1
       tell(.missing(object.digest))
     case .damaged:
       let place = rule.repairs ? try await keeper.store.quarantine(object.digest) : nil
+      CrashSeam.objectPutAside.reached()
       faulty.damaged.insert(object.digest)
       summary.damaged += 1
       tell(.damaged(object.digest, quarantine: place))

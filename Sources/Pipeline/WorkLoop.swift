@@ -76,7 +76,9 @@ package struct WorkLoop: Sendable {
   private func dueJobs(_ state: WorkState) async throws(LedgerFailure) -> [DueJob] {
     let now = worker.now
     return try await worker.ledger.nextDue().filter { job in
-      job.dueAt <= now && state.mayBegin(job.number, at: worker.sleeper.now)
+      // Where the clock went back, a pass finds out what is due by the new one.
+      (job.dueAt <= now || Worker.clockWentBack(since: job.lastActive, at: now))
+        && state.mayBegin(job.number, at: worker.sleeper.now)
     }
   }
 

@@ -41,6 +41,13 @@ package struct Worker: Sendable {
 
   var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
 
+  /// Clocks are set right by little all the time.
+  private static let clockTolerance: Duration = .seconds(60)
+
+  static func clockWentBack(since time: Timestamp?, at now: Timestamp) -> Bool {
+    time.map { now + clockTolerance < $0 } ?? false
+  }
+
   private var shelves: Shelves { Shelves(ledger: ledger, store: store) }
 
   func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }

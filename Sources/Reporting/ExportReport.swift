@@ -25,7 +25,8 @@ package struct ExportReport: Sendable {
     let object = JSONText.object([
       ("id", .string(item.id.text)), ("url", .string(item.shownURL)),
       ("state", .string(item.state.rawValue)), ("error", .string(item.failure?.code)),
-      ("fresh_until", .time(item.freshUntil)), ("width", .number(item.original?.width)),
+      ("dead", .bool(item.isDead)), ("fresh_until", .time(item.freshUntil)),
+      ("width", .number(item.original?.width)),
       ("height", .number(item.original?.height)), ("placeholder", placeholder(item)),
       ("meta", item.meta.map { .verbatim($0) } ?? .null),
       ("variants", .array(item.variants.map { variant($0, of: item) })),

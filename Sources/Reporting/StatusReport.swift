@@ -28,7 +28,7 @@ package struct StatusReport: Sendable {
         "queue",
         .object([
           ("pending", .number(status.queuePending)), ("leased", .number(status.queueLeased)),
-          ("dead", .number(status.queueDead)),
+          ("expired", .number(status.queueExpired)), ("dead", .number(status.queueDead)),
         ])
       ),
       ("hosts", .array(status.hosts.map(\.json))),
@@ -40,6 +40,7 @@ package struct StatusReport: Sendable {
     .object([
       ("name", .string(job.name)), ("items", .number(job.items)), ("fresh", .number(job.fresh)),
       ("stale", .number(job.stale)), ("failed", .number(job.failed)),
+      ("dead", .number(job.dead)),
       ("not_stored", .number(job.notStored)), ("pending", .number(job.pending)),
       ("last_run", .time(job.lastRun)),
     ])
@@ -61,6 +62,7 @@ package struct StatusReport: Sendable {
     }
     lines.append(
       "queue: \(status.queuePending) due, \(status.queueLeased) leased"
+        + (status.queueExpired > 0 ? ", \(status.queueExpired) left by dead workers" : "")
         + (status.queueDead > 0 ? ", \(status.queueDead) dead" : ""))
     lines += status.hosts.map { $0.line(at: now) }
     if let next = status.nextExpiry { lines.append("next expiry: \(next)") }

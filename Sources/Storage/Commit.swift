@@ -1,5 +1,6 @@
 import CFiles
 import Glibc
+import Threading
 import Vocabulary
 
 /// Makes staged files into objects, many at a time.
@@ -21,6 +22,7 @@ struct Commit: Sendable {
   func perform(_ requests: [[StagedObject]]) -> [Result<Void, StorageFailure>] {
     var outcomes = requests.map { Outcome(staged: $0) }
     for index in outcomes.indices { outcomes[index].advance(syncBytes) }
+    CrashSeam.bytesSynced.reached()
     for index in outcomes.indices { outcomes[index].advance(objects.name) }
     for (branch, failure) in syncBranches(of: outcomes) {
       for index in outcomes.indices { outcomes[index].fail(failure, inBranch: branch) }

@@ -1,5 +1,6 @@
 import CFiles
 import Glibc
+import Threading
 import Vocabulary
 
 /// The tree of objects: `ab/cdef…`, the digest's first byte and the rest of it, in hexadecimal.
@@ -82,6 +83,7 @@ struct ObjectFolder: Sendable {
       }
       break
     }
+    CrashSeam.objectNamed.reached()
     file.becomeCommitted()
   }
 

@@ -41,6 +41,11 @@ extension ObjectStore {
     objects.folder.status(of: ObjectFolder.name(of: digest)).map { Int($0.st_size) }
   }
 
+  /// Whether a damaged object of that name was put aside.
+  package func isQuarantined(_ digest: Digest) -> Bool {
+    access("\(root.quarantine)/\(digest)", F_OK) == 0
+  }
+
   /// Moves a damaged object out of the store, to `quarantine/` in the root, for somebody to look at.
   ///
   /// - Returns: where it is now; nil where it has gone, or a worker counts on it at this moment.

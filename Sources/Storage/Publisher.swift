@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 import Vocabulary
 
 /// Makes and removes names below `public/`, many at a time.
@@ -33,7 +34,7 @@ struct Publisher: Sendable {
     for _ in 0..<100 {
       if let object = name.publicName.object {
         let folder = try walk.folder(for: name, request: request)
-        if try place(object, in: folder, name) { return }
+        if try place(object, in: folder, name) { return CrashSeam.namePublished.reached() }
       } else {
         guard let folder = try walk.existingFolder(for: name, request: request) else { return }
         return try remove(name, in: folder)
@@ -79,6 +80,7 @@ struct Publisher: Sendable {
       default: throw StorageFailure(errno: errno, "link", temporary.folder.path + "/" + name2)
       }
     }
+    CrashSeam.linkPrepared.reached()
     return try move(name2, to: folder, name)
   }
 

@@ -15,6 +15,21 @@ package struct HostStanding: Sendable, Hashable {
 
   package init() {}
 
+  /// The longest that a server's word holds.
+  package static let longestHold: Duration = .days(1)
+  /// The longest that one that cannot be reached is left alone between two tries.
+  package static let longestPause: Duration = .hours(1)
+
+  /// What is left of it if the clock went back since it was written: no pause is longer than pauses may
+  /// be, and what is known by now counts as known until now.
+  package func believed(at now: Timestamp) -> HostStanding {
+    var believed = self
+    believed.changedAt = min(changedAt, now)
+    believed.heldUntil = heldUntil.map { min($0, now + Self.longestHold) }
+    believed.brokenUntil = brokenUntil.map { min($0, now + Self.longestPause) }
+    return believed
+  }
+
   /// Nothing is known that keeps anybody from asking it as a job likes.
   package func isWell(at now: Timestamp) -> Bool {
     limit == nil && failuresInARow == 0 && (heldUntil ?? .distantPast) <= now

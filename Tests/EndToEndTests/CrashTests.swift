@@ -29,7 +29,7 @@ import Testing
     }
     defer { origin.stop() }
     let manifest = try scenario.manifest(Self.items(300, origin))
-    let victim = try scenario.start(manifest)
+    let victim = try scenario.start(manifest, ["--lease", "1s"])
     await origin.requests(reach: 120)
     victim.signal(SIGKILL)
     #expect(await victim.result().status == 137)
@@ -72,7 +72,7 @@ import Testing
     let manifest = try scenario.manifest(Self.items(40, origin))
     let run = try scenario.start(manifest, ["--workers", "1"])
     await origin.requests(reach: 20)
-    for decoder in try children(of: run.pid) { kill(decoder, SIGKILL) }
+    for decoder in run.children { kill(decoder, SIGKILL) }
     gate.open()
     let result = await run.result()
     #expect(result.outcomes.values.reduce(0, +) == 40)
@@ -98,13 +98,5 @@ import Testing
     #expect(result.json["interrupted"] as? Bool == true)
     let queue = try await scenario.status()["queue"] as? [String: Int]
     #expect(queue?["leased"] == 0)
-  }
-
-  private func children(of pid: pid_t) throws -> [pid_t] {
-    let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")
-    return tasks.flatMap { task in
-      ((try? String(contentsOfFile: "/proc/\(pid)/task/\(task)/children", encoding: .utf8)) ?? "")
-        .split(separator: " ").compactMap { pid_t($0) }
-    }
   }
 }

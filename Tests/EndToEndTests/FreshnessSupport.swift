@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import Synchronization
 import TestSupport
+import Testing
 
 /// What a scripted origin says at the moment: changed between two runs.
 final class Script<Value: Sendable>: Sendable {
@@ -35,8 +37,20 @@ extension Scenario {
       })
   }
 
-  func deleteObject(_ digest: String) {
-    StorageTemporaryFolder.delete("\(root)/objects/\(digest.prefix(2))/\(digest.dropFirst(2))")
+  func deleteObject(_ digest: String) { StorageTemporaryFolder.delete(path(ofObject: digest)) }
+
+  /// Changes a byte of a stored file, which its published names stand for as well.
+  func damage(_ digest: String) throws {
+    let path = path(ofObject: digest)
+    var bytes = try #require(StorageTemporaryFolder.bytes(of: path))
+    bytes[bytes.count / 2] ^= 0xFF
+    let file = open(path, O_WRONLY)
+    defer { close(file) }
+    #expect(pwrite(file, bytes, bytes.count, 0) == bytes.count)
+  }
+
+  private func path(ofObject digest: String) -> String {
+    "\(root)/objects/\(digest.prefix(2))/\(digest.dropFirst(2))"
   }
 }
 

@@ -52,16 +52,6 @@ private final class House {
     origin.requests.dropFirst(count).map { String($0.path.dropFirst()) }.sorted()
   }
 
-  /// Changes a byte of a stored file.
-  func damage(_ digest: String) throws {
-    let path = "\(scenario.root)/objects/\(digest.prefix(2))/\(digest.dropFirst(2))"
-    var bytes = try #require(StorageTemporaryFolder.bytes(of: path))
-    bytes[bytes.count / 2] ^= 0xFF
-    let file = open(path, O_WRONLY)
-    defer { close(file) }
-    #expect(pwrite(file, bytes, bytes.count, 0) == bytes.count)
-  }
-
   func variant(of id: String) async throws -> String {
     let variants = try await scenario.show(id)["variants"] as? [[String: Any]]
     return try #require(variants?.first?["sha256"] as? String)
@@ -364,9 +354,9 @@ private final class House {
     let house = try await House(["a", "b", "c", "d"])
     let (a, b) = (try await house.variant(of: "a"), try await house.variant(of: "b"))
     let original = try await house.scenario.show("d")["original"] as? [String: Any]
-    try house.damage(a)
+    try house.scenario.damage(a)
     house.scenario.deleteObject(b)
-    try house.damage(try #require(original?["sha256"] as? String))
+    try house.scenario.damage(try #require(original?["sha256"] as? String))
     let names = house.scenario.publishedPaths
     let folder = "\(house.scenario.root)/public/job/"
     StorageTemporaryFolder.delete(folder + names[2])
@@ -394,7 +384,7 @@ private final class House {
 
   @Test func `mends what a look that was stopped has passed`() async throws {
     let house = try await House(["a"])
-    try house.damage(try await house.variant(of: "a"))
+    try house.scenario.damage(try await house.variant(of: "a"))
     let place = String(repeating: "f", count: 64)
     let stopped = try await ProgramRun(
       "/usr/bin/sqlite3",

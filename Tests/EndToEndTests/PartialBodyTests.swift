@@ -135,7 +135,7 @@ import Testing
     }
     defer { origin.stop() }
     let manifest = try scenario.manifest([["id": "a", "url": origin.url("/a.png")]])
-    let victim = try scenario.start(manifest, ["--grace", "100ms"])
+    let victim = try scenario.start(manifest, ["--grace", "100ms", "--lease", "1s"])
     // Its beginning has seven lines, and one for each time that it is noted: after 256 KiB, and one MiB
     // later.
     while noteLines(scenario) < 9 { await Task.yield() }

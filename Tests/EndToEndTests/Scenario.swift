@@ -16,7 +16,10 @@ struct Scenario {
   /// Variables that runs get, besides those of the tests.
   var environment: [String: String] = [:]
 
-  var root: String { folder.path + "/root" }
+  /// Where the root is to be, if not in the folder.
+  var rootPath: String?
+
+  var root: String { rootPath ?? folder.path + "/root" }
 
   /// Another job on the same root.
   func beside(_ name: String) -> Scenario {

@@ -92,6 +92,7 @@ private final class Queue {
     let worker = try queue.work()
     try await queue.wait { !queue.origin.requests.isEmpty }
     worker.signal(SIGTERM)
+    try await queue.wait { !worker.hasPendingSignals }
     queue.isOpen.now = true
     #expect(await worker.result().status == 143)
     let asked = queue.origin.requests.count
@@ -113,6 +114,20 @@ private final class Queue {
     let leased = (try await queue.scenario.status()["queue"] as? [String: Int])?["leased"]
     #expect(leased == 0)
     queue.isOpen.now = true
+  }
+
+  @Test func `ends at once at a second signal, and nothing is lost`() async throws {
+    let queue = try Queue()
+    queue.isOpen.now = false
+    #expect(try await queue.enqueue("one", ["a", "b"]).status == 0)
+    let worker = try queue.work("--grace", "1h", "--lease", "1s")
+    try await queue.wait { !queue.origin.requests.isEmpty }
+    worker.signal(SIGINT)
+    worker.signal(SIGTERM)  // of two that wait, the smaller number is taken first
+    #expect(await worker.result().status == 143)
+    queue.isOpen.now = true
+    #expect(try await queue.work("--drain").result().status == 0)
+    #expect(queue.published("one") == 2)
   }
 
   @Test func `leaves a paused job alone, and one whose variables are not set`() async throws {

@@ -33,6 +33,17 @@ import Vocabulary
     Row("/*", "/*"), Row("/a'b(c)!~", "/a'b(c)!~"),
   ]
 
+  @Test func `does not go out where it may not begin, and makes way for the next`() async throws {
+    let origin = try OriginServer.start { _ in .ok("x") }
+    defer { origin.stop() }
+    let lab = Lab { $0.perHost = 1 }
+    var request = try lab.request(origin.url("/a"))
+    request.mayBegin = { false }
+    #expect(await lab.failure(of: request)?.isCancellation == true)
+    _ = try await lab.fetch(origin.url("/b"))
+    #expect(origin.requests.map(\.path) == ["/b"])
+  }
+
   @Test(arguments: rows)
   func `goes out as the URL is written`(_ row: Row) async throws {
     let origin = try OriginServer.start { _ in .ok("x") }

@@ -1,3 +1,4 @@
+import ForeignSQLite
 import Glibc
 import Hashing
 import LedgerCore
@@ -312,7 +313,7 @@ private struct Worker {
 
   init(_ scene: Scene, seed: Int) {
     self.scene = scene
-    luck = SeededGenerator(state: UInt64(seed))
+    luck = SeededGenerator(seed: UInt64(seed))
   }
 
   /// Claims, settles, gives back, is frozen past its lease, until its run is drained.
@@ -336,19 +337,6 @@ private struct Worker {
         }
       }
     }
-  }
-}
-
-private struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  /// Steele, Lea and Flood's SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
 

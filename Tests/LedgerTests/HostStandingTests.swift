@@ -108,6 +108,31 @@ private func standing(
   }
 
   @Test(arguments: LedgerKind.all)
+  func `holds no longer than it may where the clock went back`(_ kind: LedgerKind) async throws {
+    let scene = try await Scene(kind)
+    let ledger = scene.ledger
+    try await ledger.note(
+      ["a": standing(0, failures: 5, heldUntil: 60)], at: scene.clock.now)
+    #expect(
+      try await ledger.beginProbe(
+        of: "a", by: RunNumber(1), until: scene.clock.now + .seconds(30), at: scene.clock.now)
+        == nil)
+    scene.clock.advance(by: .zero - .days(3650))
+    let now = scene.clock.now
+    let read = try #require(try await ledger.standings(after: 0).hosts["a"]).believed(at: now)
+    #expect(read.heldUntil == now + .days(1) && read.changedAt == now)
+    #expect(
+      try await ledger.beginProbe(
+        of: "a", by: RunNumber(2), until: now + .seconds(30), at: now) == nil)
+    // Whoever reaches it now knows it better than what was told in the future.
+    var well = HostStanding()
+    well.changedAt = now + .seconds(1)
+    try await ledger.note(["a": well], at: now)
+    let after = try #require(try await ledger.standings(after: 0).hosts["a"])
+    #expect(after.failuresInARow == 0 && after.heldUntil == now + .days(1))
+  }
+
+  @Test(arguments: LedgerKind.all)
   func `lets one run at a time try whether it is back`(_ kind: LedgerKind) async throws {
     let scene = try await Scene(kind)
     let (ledger, now) = (scene.ledger, scene.clock.now)

@@ -1,3 +1,4 @@
+import ForeignSQLite
 import Hashing
 import LedgerCore
 import TestSupport

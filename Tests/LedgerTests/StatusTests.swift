@@ -48,12 +48,11 @@ import Vocabulary
     try await scene.ledger.finishRun(
       scene.run, job: scene.job, counts: [.fetched: 2], at: scene.clock.now)
     let status = try await scene.ledger.status(at: scene.clock.now)
-    #expect(
-      status.jobs == [
-        LedgerStatus.Job(
-          name: "catalog", items: 9, fresh: 2, stale: 0, failed: 4, pending: 2, notStored: 1,
-          lastRun: scene.clock.now)
-      ])
+    var expected = LedgerStatus.Job(
+      name: "catalog", items: 9, fresh: 2, stale: 0, failed: 4, pending: 2, notStored: 1,
+      lastRun: scene.clock.now)
+    expected.dead = 1
+    #expect(status.jobs == [expected])
     #expect(status.queueLeased == 2 && status.queuePending == 0 && status.queueDead == 1)
   }
 

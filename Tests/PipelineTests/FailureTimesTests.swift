@@ -65,6 +65,36 @@ import Vocabulary
     #expect(origin.asked == 2)
   }
 
+  @Test func `is the same as if it had never been postponed`() async throws {
+    let shop = try await Workshop()
+    let origin = try ScriptedOrigin(429, [("Retry-After", "3600")])
+    defer { origin.server.stop() }
+    let other = origin.server.url("/b")
+    #expect(try await shop.run(origin.url) == .failed)
+    for _ in 1...3 {
+      let held = try await shop.run(["b": other], job: "b") { $0.retryFailed = true }
+      #expect(held.errors.keys.sorted() == ["postponed"])
+    }
+    #expect(origin.asked == 1)
+    shop.clock.advance(by: .hours(1))
+    origin.says(503)
+    #expect(try await shop.run(["b": other], job: "b").outcomes[.failed] == 1)
+    let failure = try #require(try await shop.entry(other)?.failure)
+    #expect(failure.count == 1 && failure.nextTry == shop.clock.now + .seconds(30))
+  }
+
+  @Test func `is over when the clock went back`() async throws {
+    let shop = try await Workshop()
+    let origin = try ScriptedOrigin(503)
+    defer { origin.server.stop() }
+    #expect(try await shop.run(origin.url) == .failed)
+    #expect(try await shop.run(origin.url) == .cooling)
+    shop.clock.advance(by: .zero - .days(3650))
+    origin.says()
+    #expect(try await shop.run(origin.url) == .fetched)
+    #expect(try await shop.run(origin.url) == .fresh && origin.asked == 2)
+  }
+
   @Test func `ends a copy's service when the grace is over, though no try is due`() async throws {
     let shop = try await Workshop()
     let grace = #"{"staleIfError": "10d"}"#

@@ -57,6 +57,27 @@ import Vocabulary
     #expect(origin.asked == 2)
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `looks again when the clock went back, and asks for each URL once`() async throws {
+    let shop = try await Workshop()
+    let origin = try ScriptedOrigin(200, [("Cache-Control", "max-age=3600"), ("ETag", "\"1\"")])
+    defer { origin.server.stop() }
+    _ = try await shop.run(origin.url)
+    origin.says(304)
+    for _ in 1...2 {
+      try await shop.drain()
+      #expect(origin.asked == 1, "nothing is due")
+    }
+    shop.clock.advance(by: .zero - .days(3650))
+    for _ in 1...3 {
+      try await shop.drain()
+      #expect(origin.asked == 2)
+    }
+    shop.clock.advance(by: .hours(2))
+    try await shop.drain()
+    #expect(origin.asked == 3)
+  }
+
   @Test(arguments: ["no-cache", "max-age=0", "no-store"])
   func `does not ask again and again for what expires on arrival`(_ field: String) async throws {
     let shop = try await Workshop()

@@ -117,6 +117,15 @@ final class Workshop: Sendable {
     return summary
   }
 
+  /// What `work --drain` does.
+  func drain() async throws {
+    let tell = WorkLoop.Tellers(begins: { _, _ in }, ends: { _, _ in }, cannot: { _, _ in })
+    let failures = try await WorkLoop(
+      worker: worker, environment: [:], options: RunOptions(), tell: tell, isStopped: { false }
+    ).run(drains: true)
+    if let failure = failures.first { throw failure }
+  }
+
   /// What is known of a URL.
   func entry(_ url: String) async throws -> Entry? {
     try await worker.ledger.entry(EntryKey(try ItemURL(url)))

@@ -102,9 +102,13 @@ package final class SmallDisk: Sendable {
 
   package func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  package func grow(to bytes: Int) throws {
-    struct CannotGrow: Error {}
+  package func grow(to bytes: Int) throws { try remount(0, "size=\(bytes)") }
+
+  package func makeReadOnly() throws { try remount(1, "") }  // MS_RDONLY
+
+  private func remount(_ flags: UInt, _ options: String) throws {
+    struct CannotRemount: Error {}
     // 32: MS_REMOUNT
-    guard mount("tmpfs", path, "tmpfs", 32, "size=\(bytes)") == 0 else { throw CannotGrow() }
+    guard mount("tmpfs", path, "tmpfs", 32 | flags, options) == 0 else { throw CannotRemount() }
   }
 }

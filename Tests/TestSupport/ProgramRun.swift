@@ -68,8 +68,16 @@ package final class ProgramRun: Sendable {
     let argv = ([path] + arguments).map { strdup($0) } + [nil]
     let envp = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { (argv + envp).forEach { free($0) } }
+    // Threads that run tests block nearly all signals, and what they start would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var child = pid_t()
-    let failure = posix_spawn(&child, path, &actions, nil, argv, envp)
+    let failure = posix_spawn(&child, path, &actions, &attributes, argv, envp)
     guard failure == 0 else {
       throw ProgramMissing(description: "\(path): \(String(cString: strerror(failure)))")
     }
@@ -81,6 +89,23 @@ package final class ProgramRun: Sendable {
   }
 
   package func signal(_ number: Int32) { kill(pid, number) }
+
+  /// Whether a signal was sent that it has not taken yet.
+  package var hasPendingSignals: Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let pending = status.split(separator: "\n").first { $0.hasPrefix("ShdPnd:") }
+    return pending?.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } ?? 0 != 0
+  }
+
+  /// The processes that it has started and that live: a worker's decoders.
+  package var children: [pid_t] {
+    // It may have ended by now.
+    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+    return tasks.flatMap { task in
+      ((try? String(contentsOfFile: "/proc/\(pid)/task/\(task)/children", encoding: .utf8)) ?? "")
+        .split(separator: " ").compactMap { pid_t($0) }
+    }
+  }
 
   /// Waits on a thread of its own for the program to end.
   package func result() async -> Result {

@@ -17,3 +17,8 @@ static inline int tw_sqlite_bind_blob(sqlite3_stmt *statement, int index, const 
 static inline int tw_sqlite_keep_no_statistics(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
+
+// sqlite3_db_config is variadic as well. The last connection that closes leaves the WAL as it is.
+static inline int tw_sqlite_leave_wal(sqlite3 *connection) {
+  return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}

@@ -1,11 +1,10 @@
 import CSQLite
-import Threading
 
-/// Another program's connection to a ledger's file.
-final class ForeignProgram {
+/// Another program's connection to a ledger's file: it opens, locks, counts or breaks what is in it.
+package final class ForeignProgram {
   private let handle: OpaquePointer
 
-  init(_ path: String) throws(SQLError) {
+  package init(_ path: String) throws(SQLError) {
     var opened: OpaquePointer?
     guard sqlite3_open(path, &opened) == SQLITE_OK, let opened else {
       throw SQLError(text: "cannot open \(path)")
@@ -16,11 +15,11 @@ final class ForeignProgram {
 
   deinit { sqlite3_close(handle) }
 
-  struct SQLError: Error { var text: String }
+  package struct SQLError: Error { package var text: String }
 
   /// The rows' columns as text.
   @discardableResult
-  func query(_ sql: String) throws(SQLError) -> [[String]] {
+  package func query(_ sql: String) throws(SQLError) -> [[String]] {
     var statement: OpaquePointer?
     guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw error() }
     defer { sqlite3_finalize(statement) }
@@ -38,8 +37,14 @@ final class ForeignProgram {
     }
   }
 
+  /// The rows of a table; nil where that cannot be told.
+  package func count(_ table: String, where condition: String = "1") -> Int? {
+    let rows = try? query("SELECT count(*) FROM \(table) WHERE \(condition)")
+    return rows?.first?.first.flatMap { Int($0) }
+  }
+
   /// Any number of statements.
-  func execute(_ sql: String) throws(SQLError) {
+  package func execute(_ sql: String) throws(SQLError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error() }
   }
 
