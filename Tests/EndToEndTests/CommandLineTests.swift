@@ -98,7 +98,6 @@ private func thumbworker(_ arguments: String...) async throws -> ProgramRun.Resu
     "--fail-above": (["--fail-above", "1%"], ["fresh": 2]),
     "--grace": (["--grace", "1s"], ["fresh": 2]),
     "--lease": (["--lease", "2s"], ["fresh": 2]),
-    "--min-free": (["--min-free", "1MiB"], ["fresh": 2]),
     "--log": (["--log", "/dev/null"], ["fresh": 2]),
     "--min-free": (["--min-free", "1MiB"], ["fresh": 2]),
     "--root": ([], ["fresh": 2]),

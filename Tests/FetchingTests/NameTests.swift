@@ -188,8 +188,8 @@ import Vocabulary
     }
     defer { origin.stop() }
     let resolver = OriginResolver()
-    let lab = lab(connections: 1, resolver) { [here] _, _, _ in
-      here
+    let lab = lab(connections: 1, resolver) { [here] name, _, _ in
+      name == "nowhere.example" ? .failure("no such name", isFinal: true) : here
     } adjust: {
       $0.idleTimeout = .seconds(600)
       $0.timeout = .seconds(600)
@@ -198,11 +198,13 @@ import Vocabulary
     await origin.requests(reach: 1)
     async let late = lab.fetch("http://late.example:\(origin.port)/late")
     await resolver.asked(reach: 1)
+    // A later answer that has come says that the one before is known as well.
+    #expect(try await lab.failure(of: "http://nowhere.example:\(origin.port)/")?.code == "dns")
     await lab.advance(by: .seconds(61))
     let others = (0..<4200).map { number in
       Task { try await lab.fetch("http://h\(number).example:\(origin.port)/") }
     }
-    await resolver.asked(reach: 4201)
+    await resolver.asked(reach: 4202)
     for other in others { other.cancel() }
     gate.open()
     #expect(try await first.status == 200)
