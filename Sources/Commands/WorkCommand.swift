@@ -74,13 +74,20 @@ struct WorkCommand {
       cannot: { job, failure in console.complain(FailureText(failure, of: job).lines) })
   }
 
+  /// How often the limits are looked at between the hours of collection.
+  private static let limitInterval: Duration = .seconds(300)
+
   private func collect(_ keeper: Housekeeper, _ sleeper: any Sleeper) async {
     var last = sleeper.now
     // Ends by cancellation.
-    while (try? await sleeper.sleep(for: min(collectionInterval, .seconds(60)))) != nil {
-      guard sleeper.now - last >= collectionInterval || isShortOfSpace(keeper) else { continue }
-      last = sleeper.now
-      do {
+    while (try? await sleeper.sleep(for: min(collectionInterval, Self.limitInterval))) != nil {
+      let isDue = sleeper.now - last >= collectionInterval
+      do throws(RunStop) {
+        if !isDue { guard try await isOverLimit(keeper) else { continue } }
+        if isDue { last = sleeper.now }
+        var rule = rule
+        // What a job needs it would only fetch again, and that every few minutes.
+        rule.sparesNeeded = !isDue
         let wanted = try await keeper.wantedRecipes(environment: environment)
         _ = try await GarbageCollection(keeper: keeper, rule: rule, wanted: wanted).run()
       } catch {
@@ -88,9 +95,10 @@ struct WorkCommand {
       }
     }
   }
-  /// Bodies would soon stop to come.
-  private func isShortOfSpace(_ keeper: Housekeeper) -> Bool {
-    guard let minFree = rule.minFree, let free = keeper.store.freeBytes else { return false }
-    return free < minFree
+  /// Whether bodies would soon stop to come, or more is stored than is to be.
+  private func isOverLimit(_ keeper: Housekeeper) async throws(RunStop) -> Bool {
+    if let minFree = rule.minFree, let free = keeper.store.freeBytes, free < minFree { return true }
+    guard let maxBytes = rule.maxBytes else { return false }
+    return try await keeper.storedBytes() > maxBytes
   }
 }

@@ -358,6 +358,8 @@ package enum LedgerFailure: WorkerFailure, Hashable {
   case unreadable(path: String, reason: String)
   /// Written by a newer program.
   case newer(path: String, version: Int, supported: Int)
+  /// Written by an older program; only what writes can bring it to the newest schema.
+  case older(path: String, version: Int, supported: Int)
   case damaged(path: String, reason: String)
   /// Another program's file.
   case foreign(path: String)
@@ -384,6 +386,8 @@ package enum LedgerFailure: WorkerFailure, Hashable {
     case .unreadable(let path, let reason): "the ledger \(path) cannot be opened: \(reason)"
     case .newer(let path, let version, let supported):
       "the ledger \(path) has schema version \(version); this program knows up to \(supported)"
+    case .older(let path, let version, let supported):
+      "the ledger \(path) has schema version \(version); this program reads version \(supported)"
     case .damaged(let path, let reason): "the ledger \(path) is damaged: \(reason)"
     case .foreign(let path): "\(path) is another program's database, not a ledger"
     case .busy(let path, let waited):
@@ -403,6 +407,7 @@ package enum LedgerFailure: WorkerFailure, Hashable {
     switch self {
     case .unreadable: "check the path of --root and its permissions"
     case .newer: "use the newer thumbworker that wrote it, or another --root"
+    case .older: "run a job, or thumbworker gc: what writes brings it to that version first"
     case .damaged: "restore it from a backup, or move it away: the next run builds a new one"
     case .foreign: "give another --root"
     case .busy: "stop the program that holds it, then run again"

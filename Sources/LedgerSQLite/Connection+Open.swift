@@ -60,11 +60,11 @@ extension Connection {
 
   private func checkReadable() throws(LedgerFailure) {
     let version = try checkedVersion()
+    guard version != 0 else {
+      throw .unreadable(path: path, reason: "nothing was written to it yet")
+    }
     guard version == Schema.version else {
-      throw .unreadable(
-        path: path,
-        reason: version == 0
-          ? "nothing was written to it yet" : "the next run has to bring it to the newest schema")
+      throw .older(path: path, version: version, supported: Schema.version)
     }
   }
 

@@ -13,6 +13,8 @@ package struct CollectionRule: Sendable, Hashable {
   package var maxCount: Int?
   /// Bytes of the file system that are to be free; nil: no matter.
   package var minFree: Int?
+  /// Whether limits take only what no job needs.
+  package var sparesNeeded = false
   package var isDryRun = false
 
   package init() {}
@@ -149,7 +151,9 @@ package struct GarbageCollection: Sendable {
     guard excess.isPositive else { return }
     var ranks = NeedRanks()
     try await keeper.forEachEntry { page in
-      for entry in page where entry.files > 0 { ranks.count(entry, at: keeper.now) }
+      for entry in page where entry.files > 0 && mayTake(entry) {
+        ranks.count(entry, at: keeper.now)
+      }
     }
     guard let last = ranks.last(toCover: excess) else { return }
     try await evict({ $0 < last }, &excess, &summary)
@@ -161,7 +165,8 @@ package struct GarbageCollection: Sendable {
     _ summary: inout CollectionSummary
   ) async throws {
     try await keeper.forEachEntry { page in
-      for entry in page where entry.files > 0 && isChosen(NeedRanks.Rank(entry, at: keeper.now)) {
+      for entry in page where entry.files > 0 && mayTake(entry) {
+        guard isChosen(NeedRanks.Rank(entry, at: keeper.now)) else { continue }
         guard excess.isPositive else { return }
         tell(entry, .overLimit(isNeeded: !entry.jobs.isEmpty))
         summary.evicted += 1
@@ -175,6 +180,10 @@ package struct GarbageCollection: Sendable {
         excess = try await self.excess()
       }
     }
+  }
+
+  private func mayTake(_ entry: EntryOverview) -> Bool {
+    !rule.sparesNeeded || entry.jobs.isEmpty
   }
 
   private func excess() async throws -> Excess {

@@ -92,6 +92,15 @@ package struct Housekeeper: Sendable {
     }
   }
 
+  /// Of all objects, as the ledger counts them.
+  package func storedBytes() async throws(RunStop) -> Int {
+    do {
+      return try await ledger.objectTotals().bytes
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
   func publishPending() async throws(RunStop) { _ = try await shelves.publishPending() }
 
   func removeUnused() async throws(RunStop) { try await shelves.removeUnused() }

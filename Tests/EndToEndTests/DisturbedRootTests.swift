@@ -117,6 +117,9 @@ private final class Disturbed {
     let job = try Disturbed(240, waitingFrom: 60)
     #expect(try await job.thumbworker("enqueue", try job.manifest).status == 0)
     let workers = try (1...4).map { _ in try job.start("work", "--drain", "--json") }
+    let watch = try ProgramRun(
+      "thumbworker", ["status", "--watch", "--json", "--root", job.scenario.root],
+      in: job.scenario.folder.path)
     await job.origin.requests(reach: 61)
     let foreign = try ForeignProgram(job.scenario.root + "/ledger.sqlite")
     try foreign.query("BEGIN IMMEDIATE")
@@ -133,6 +136,10 @@ private final class Disturbed {
       let result = await worker.result()
       #expect(result.status == 0 && !result.errors.contains("failed"), "\(result.errors)")
     }
+    watch.signal(SIGTERM)
+    let watched = await watch.result()
+    #expect(watched.status == 143, "\(watched.errors)")
+    #expect(watched.errors == "" && watched.jsonLines.count >= 2)
     #expect(try await job.fresh() == 240 && job.origin.requests.count == 240)
     let wal = StorageTemporaryFolder.bytes(of: job.scenario.root + "/ledger.sqlite-wal")
     #expect((wal?.count ?? 0) < 64 << 20)

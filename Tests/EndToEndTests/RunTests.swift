@@ -44,6 +44,29 @@ import Testing
     #expect(variants.first?["width"] as? Int == 16 && variants.first?["height"] as? Int == 12)
   }
 
+  @Test func `lets nothing of a URL reach a file's name`() async throws {
+    let scenario = Scenario()
+    let origin = try OriginServer.start { _ in
+      .ok(PlainPNG.bytes(), [("Cache-Control", "max-age=3600")])
+    }
+    defer { origin.stop() }
+    let odd = [
+      "/a@2x.png", "/nul%00.png", "/line%0Afeed.png", "/%2e%2e/%2e%2e/up.png", "/\u{1F4F7}.jpg",
+      "/dot.", "/CON", "/com%2Fimages%2Fx?u=.com%2Fimages%2F",
+      "/long?q=" + String(repeating: "x", count: 4096),
+    ]
+    let manifest = try scenario.manifest(odd.map { origin.url($0) })
+    let run = try await scenario.run(manifest)
+    #expect(run.nonzero == ["fetched": odd.count], "\(run.errors)")
+    #expect(origin.requests.count == odd.count)
+    let names = try FileManager.default.subpathsOfDirectory(atPath: scenario.root)
+      .flatMap { $0.split(separator: "/") }
+    #expect(names.allSatisfy { $0.utf8.count <= 80 && !$0.contains("@") && !$0.contains("%") })
+    #expect(
+      scenario.publishedPaths.allSatisfy { $0.wholeMatch(of: /thumb\/[0-9a-f]{16}\.jpg/) != nil },
+      "\(scenario.publishedPaths)")
+  }
+
   @Test func `stores equal bytes once, whatever their URLs`() async throws {
     let scenario = Scenario()
     let origin = try OriginServer.start { _ in

@@ -82,6 +82,28 @@ import Vocabulary
     #expect(folder.contents("ledger.sqlite") == before)
   }
 
+  @Test func `is older than this program: who only reads leaves it, who writes brings it up`()
+    async throws
+  {
+    let foreign = try ForeignProgram(path)
+    for migration in Schema.migrations.dropLast() { try foreign.execute(migration) }
+    try foreign.query("PRAGMA application_id = \(Schema.applicationID)")
+    try foreign.query("PRAGMA user_version = \(Schema.version - 1)")
+    let id = String(repeating: "0", count: 32)
+    try foreign.query(
+      "INSERT INTO meta (only_row, store_id, token, objects, object_bytes) VALUES (1, '\(id)', 0, 0, 0)"
+    )
+    let before = folder.contents("ledger.sqlite")
+    let older = LedgerFailure.older(
+      path: path, version: Schema.version - 1, supported: Schema.version)
+    await #expect(throws: older) { try await LedgerSQLite.openReadOnly(path: path) }
+    #expect(folder.contents("ledger.sqlite") == before)
+    await (try await open()).close()
+    let reader = try await LedgerSQLite.openReadOnly(path: path)
+    #expect(try await reader.storeID() == id)
+    await reader.close()
+  }
+
   @Test func `is damaged inside: what meets it says so`() async throws {
     var ledger = try await open()
     var scene = Scene(ledger: ledger, clock: clock)
