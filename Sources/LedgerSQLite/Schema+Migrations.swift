@@ -1,0 +1,174 @@
+// What the schema's later versions add. Each text stands for itself: a released one is never edited.
+
+extension Schema {
+  /// What holds an object is counted at the object, so that its last holder's going is seen at once.
+  static let countedObjects = """
+    -- Entries whose original it is.
+    ALTER TABLE objects ADD COLUMN entries INTEGER NOT NULL DEFAULT 0 CHECK (entries >= 0);
+    -- Variants and published names that are it.
+    ALTER TABLE objects ADD COLUMN uses INTEGER NOT NULL DEFAULT 0 CHECK (uses >= 0);
+    -- new-bytes, same-bytes, not-modified, redirect, not-stored
+    ALTER TABLE entries ADD COLUMN last_answer TEXT;
+    -- The first of the 404s that have come in a row.
+    ALTER TABLE entries ADD COLUMN missing_since INTEGER;
+
+    -- Objects whose last holder was purged: their files are to go.
+    CREATE TABLE removals (
+      digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32)
+    ) STRICT, WITHOUT ROWID;
+
+    INSERT INTO objects (digest, bytes, entries)
+      SELECT original, max(original_bytes), count(*) FROM entries WHERE original IS NOT NULL
+      GROUP BY original
+      ON CONFLICT (digest) DO UPDATE SET entries = excluded.entries;
+    INSERT INTO objects (digest, bytes, uses)
+      SELECT digest, max(bytes), count(*) FROM variants WHERE digest IS NOT NULL GROUP BY digest
+      ON CONFLICT (digest) DO UPDATE SET uses = excluded.uses;
+    UPDATE objects SET uses = uses + named.n
+      FROM (
+        SELECT object, count(*) AS n FROM published WHERE object IS NOT NULL GROUP BY object
+      ) AS named
+      WHERE named.object = digest;
+    UPDATE meta SET objects = (SELECT count(*) FROM objects),
+      object_bytes = (SELECT coalesce(sum(bytes), 0) FROM objects);
+
+    CREATE TRIGGER entry_holds AFTER INSERT ON entries WHEN NEW.original IS NOT NULL BEGIN
+      UPDATE objects SET entries = entries + 1 WHERE digest = NEW.original;
+    END;
+    CREATE TRIGGER entry_changes AFTER UPDATE OF original ON entries
+    WHEN OLD.original IS NOT NEW.original BEGIN
+      UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
+      UPDATE objects SET entries = entries + 1 WHERE digest = NEW.original;
+    END;
+    CREATE TRIGGER entry_goes AFTER DELETE ON entries WHEN OLD.original IS NOT NULL BEGIN
+      UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
+    END;
+    CREATE TRIGGER variant_holds AFTER INSERT ON variants WHEN NEW.digest IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.digest;
+    END;
+    CREATE TRIGGER variant_changes AFTER UPDATE OF digest ON variants
+    WHEN OLD.digest IS NOT NEW.digest BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.digest;
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.digest;
+    END;
+    CREATE TRIGGER variant_goes AFTER DELETE ON variants WHEN OLD.digest IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.digest;
+    END;
+    CREATE TRIGGER name_holds AFTER INSERT ON published WHEN NEW.object IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.object;
+    END;
+    CREATE TRIGGER name_changes AFTER UPDATE OF object ON published
+    WHEN OLD.object IS NOT NEW.object BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.object;
+      UPDATE objects SET uses = uses + 1 WHERE digest = NEW.object;
+    END;
+    CREATE TRIGGER name_goes AFTER DELETE ON published WHEN OLD.object IS NOT NULL BEGIN
+      UPDATE objects SET uses = uses - 1 WHERE digest = OLD.object;
+    END;
+    """
+
+  static let placeholders = """
+    -- "#rrggbb"; NULL until the original was decoded
+    ALTER TABLE entries ADD COLUMN original_color TEXT;
+    ALTER TABLE entries ADD COLUMN original_thumbhash BLOB
+      CHECK ((original_thumbhash IS NULL) = (original_color IS NULL));
+    """
+
+  static let housekeeping = """
+    -- No run claims of a paused job.
+    ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1));
+    -- Runs up to this number claim nothing more.
+    ALTER TABLE jobs ADD COLUMN cancelled_through INTEGER NOT NULL DEFAULT 0;
+
+    -- Entries that no item needs, as far as somebody has looked, and since when.
+    CREATE TABLE unneeded (
+      entry BLOB NOT NULL PRIMARY KEY CHECK (length(entry) = 16),
+      since INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    -- How far a look at everything has come that is made in parts.
+    CREATE TABLE progress (
+      name TEXT NOT NULL PRIMARY KEY,
+      place TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  static let cappedVariants = """
+    -- Whether its original had fewer pixels than `cover` was to make.
+    ALTER TABLE variants ADD COLUMN capped INTEGER NOT NULL DEFAULT 0 CHECK (capped IN (0, 1));
+    """
+
+  static let hostStandings = """
+    -- What was learnt of hosts in trouble; one that is well again stays for a moment, so that others
+    -- hear of it.
+    CREATE TABLE host_standings (
+      -- Grows with each change, so that others read only what is new.
+      revision INTEGER PRIMARY KEY AUTOINCREMENT,
+      host TEXT NOT NULL UNIQUE,
+      -- When an exchange last told of its limit or its failures.
+      changed_at INTEGER NOT NULL,
+      -- Transfers at a time; NULL: as many as the job allows.
+      parallel INTEGER CHECK (parallel >= 1),
+      held_until INTEGER,
+      -- In a row, to reach it.
+      failures INTEGER NOT NULL CHECK (failures >= 0),
+      reason TEXT NOT NULL,
+      broken_until INTEGER,
+      -- The run that tries whether it is back, and until when that is its alone.
+      prober INTEGER,
+      probing_until INTEGER
+    ) STRICT;
+    """
+
+  static let waitingLeases = """
+    -- The redirect's target that the lease's claim waits for, since another has it.
+    ALTER TABLE leases ADD COLUMN waits_for BLOB CHECK (length(waits_for) = 16);
+    """
+
+  static let originalWarnings = """
+    -- What the original's decoder remarked, a line each; NULL: nothing.
+    ALTER TABLE entries ADD COLUMN original_warnings TEXT;
+    """
+
+  static let publicationKeys = """
+    -- What its names were made from; NULL where one of them has changed since.
+    ALTER TABLE items ADD COLUMN published INTEGER;
+
+    CREATE TRIGGER name_changes_item AFTER UPDATE OF item, object ON published
+    WHEN OLD.item IS NOT NULL AND (OLD.item IS NOT NEW.item OR OLD.object IS NOT NEW.object) BEGIN
+      UPDATE items SET published = NULL WHERE number = OLD.item AND published IS NOT NULL;
+    END;
+    CREATE TRIGGER name_leaves_item AFTER DELETE ON published WHEN OLD.item IS NOT NULL BEGIN
+      UPDATE items SET published = NULL WHERE number = OLD.item AND published IS NOT NULL;
+    END;
+    """
+
+  static let unwantedRecipes = """
+    -- Recipes that no job asks for, as far as somebody has looked, and since when.
+    CREATE TABLE unwanted_recipes (
+      recipe BLOB NOT NULL PRIMARY KEY CHECK (length(recipe) = 16),
+      since INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  static let encoders = """
+    -- By which encoders variants are made: "format=versions" with commas between.
+    ALTER TABLE meta ADD COLUMN encoders TEXT NOT NULL DEFAULT '';
+    """
+
+  static let sources = """
+    -- The sources of the manifest that was read to its end, in the order of their reading.
+    CREATE TABLE sources (
+      job INTEGER NOT NULL,
+      place INTEGER NOT NULL,
+      -- An absolute path, or a URL with every secret.
+      address TEXT NOT NULL,
+      -- Of a file; 0 of what came over the network.
+      size INTEGER NOT NULL,
+      modified_ns INTEGER NOT NULL,
+      inode INTEGER NOT NULL,
+      digest BLOB NOT NULL CHECK (length(digest) = 32),
+      PRIMARY KEY (job, place)
+    ) STRICT, WITHOUT ROWID;
+    """
+}
