@@ -51,10 +51,13 @@ package protocol LedgerHousekeeping: Sendable {
 
   // MARK: Variants
 
-  /// The next variants in the order of originals and recipes.
+  /// The next variants in the order of originals and recipes, and whether an entry has their original.
   func variants(
     after variant: VariantKey?, limit: Int
-  ) async throws(LedgerFailure) -> [VariantKey]
+  ) async throws(LedgerFailure) -> [(variant: VariantKey, hasEntry: Bool)]
+
+  /// Forgets the variants of those of the originals that no entry has.
+  func letGoVariants(of originals: [Digest]) async throws(LedgerFailure)
 
   /// Recipes that no job asks for, and since when, as far as somebody has looked.
   func unwantedRecipes() async throws(LedgerFailure) -> [RecipeKey: Timestamp]

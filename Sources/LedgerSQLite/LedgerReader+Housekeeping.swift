@@ -28,15 +28,21 @@ extension LedgerReader {
   }
 
   static let variantKeysQuery: StaticString = """
-    SELECT original, recipe FROM variants
+    SELECT original, recipe,
+      EXISTS (SELECT 1 FROM objects WHERE objects.digest = original AND entries > 0) FROM variants
     WHERE (original, recipe) > (?, ?) ORDER BY original, recipe LIMIT ?
     """
 
-  func variants(after variant: VariantKey?, limit: Int) throws(LedgerFailure) -> [VariantKey] {
+  func variants(
+    after variant: VariantKey?, limit: Int
+  ) throws(LedgerFailure) -> [(variant: VariantKey, hasEntry: Bool)] {
     try live().all(
       Self.variantKeysQuery, .digest(after: variant?.original), .key(after: variant?.recipe.key),
       .int(limit)
-    ) { VariantKey(original: $0.digest(0)!, recipe: $0.recipe(1)!) }  // NOT NULL
+    ) {
+      // NOT NULL, both
+      (VariantKey(original: $0.digest(0)!, recipe: $0.recipe(1)!), $0.int(2) == 1)
+    }
   }
 
   func unwantedRecipes() throws(LedgerFailure) -> [RecipeKey: Timestamp] {

@@ -52,7 +52,7 @@ extension LedgerSQLite: LedgerHousekeeping {
 
   package func variants(
     after variant: VariantKey?, limit: Int
-  ) async throws(LedgerFailure) -> [VariantKey] {
+  ) async throws(LedgerFailure) -> [(variant: VariantKey, hasEntry: Bool)] {
     try await reader.variants(after: variant, limit: limit)
   }
 
@@ -67,6 +67,11 @@ extension LedgerSQLite: LedgerHousekeeping {
   package func forgetVariants(_ variants: [VariantKey]) async throws(LedgerFailure) {
     guard !variants.isEmpty else { return }
     try await writing().forgetVariants(variants)
+  }
+
+  package func letGoVariants(of originals: [Digest]) async throws(LedgerFailure) {
+    guard !originals.isEmpty else { return }
+    try await writing().letGoVariants(of: originals)
   }
 
   package func objects(

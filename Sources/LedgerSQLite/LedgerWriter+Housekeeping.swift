@@ -111,6 +111,12 @@ extension LedgerWriter {
     }
   }
 
+  func letGoVariants(of originals: [Digest]) throws(LedgerFailure) {
+    try alone { transaction throws(LedgerFailure) in
+      for original in originals { try transaction.letGo(original) }
+    }
+  }
+
   func forget(_ links: [LinkTask]) throws(LedgerFailure) {
     try alone { transaction throws(LedgerFailure) in try transaction.forget(links) }
   }

@@ -120,6 +120,7 @@ extension Transaction {
     for (key, original) in entries where try rests(original, on: objects) {
       guard let entry = try chain(from: key).first else { continue }
       result.entries += 1
+      try forgetVariants(of: original, madeAs: objects)
       for leading in try keysLeading(to: [entry]) {
         for (number, standing) in try standings(naming: leading) {
           try makeDueAtOnce(number, standing)
@@ -130,6 +131,19 @@ extension Transaction {
     }
     result.links = links.tasks
     return result
+  }
+
+  /// Whoever still asks for one has it made anew.
+  private func forgetVariants(
+    of original: Digest, madeAs objects: Set<Digest>
+  ) throws(LedgerFailure) {
+    let variants = try connection.all(
+      "SELECT recipe, digest FROM variants WHERE original = ? AND digest IS NOT NULL",
+      .digest(original)
+    ) { (recipe: $0.recipe(0)!, object: $0.digest(1)!) }  // NOT NULL
+    for variant in variants where objects.contains(variant.object) {
+      try forget(VariantKey(original: original, recipe: variant.recipe))
+    }
   }
 
   private func rests(_ original: Digest, on objects: Set<Digest>) throws(LedgerFailure) -> Bool {

@@ -61,7 +61,7 @@ extension Transaction {
     ) { row in
       (
         stands: row.digest(2) == name.object && row.isNull(3),
-        isSame: row.int(0) == item && row.text(1) == name.variant
+        isSame: row.int(0) == item && row.text(1) == name.variant, object: row.digest(2)
       )
     }
     if let known, known.stands, known.isSame { return }
@@ -76,6 +76,7 @@ extension Transaction {
       .int(item), .text(name.variant), .digest(name.object), stands ? .null : .time(clock))
     guard !stands else { return }
     links.add(try task(job: job, path: name.path, object: name.object))
+    if let before = known?.object, before != name.object { try removeIfUnused(before) }
   }
 
   /// After its names were written: a name that changes later takes it away again, by a trigger.
@@ -107,12 +108,16 @@ extension Transaction {
   func removeName(
     _ path: String, job: Int64, _ links: inout LinkChanges
   ) throws(LedgerFailure) {
+    let object = try connection.first(
+      "SELECT object FROM published WHERE job = ? AND path = ?", .int(job), .text(path)
+    ) { $0.digest(0) }
     try connection.run(
       """
       UPDATE published SET item = NULL, object = NULL, pending_since = ?
       WHERE job = ? AND path = ?
       """, .time(clock), .int(job), .text(path))
     links.add(try task(job: job, path: path, object: nil))
+    if case let object?? = object { try removeIfUnused(object) }
   }
 
   private func task(job: Int64, path: String, object: Digest?) throws(LedgerFailure) -> LinkTask {
@@ -128,14 +133,26 @@ extension Transaction {
     return name ?? ""
   }
 
+  /// What was linked has been another's turn since: a worker that was held up may have put an old file in
+  /// a newer one's place, or made a name that is to be none.
+  private func seeTo(_ link: LinkTask) throws(LedgerFailure) {
+    try connection.run(
+      """
+      INSERT INTO published (job, path, item, variant, object, pending_since)
+        SELECT number, ?2, NULL, '', NULL, ?3 FROM jobs WHERE number = ?1
+      ON CONFLICT (job, path) DO UPDATE SET pending_since = excluded.pending_since
+      """, .int(link.job.value), .text(link.path), .time(clock))
+  }
+
   /// Links that were made or removed. One that the ledger wants otherwise by now stays to be done.
   func confirm(_ links: [LinkTask]) throws(LedgerFailure) {
     for link in links {
       if let object = link.object {
-        try connection.run(
+        let confirmed = try connection.run(
           """
           UPDATE published SET pending_since = NULL WHERE job = ? AND path = ? AND object = ?
           """, .int(link.job.value), .text(link.path), .digest(object))
+        if confirmed == 0 { try seeTo(link) }
         continue
       }
       let removed = try connection.run(

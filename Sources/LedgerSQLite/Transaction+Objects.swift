@@ -54,13 +54,13 @@ extension Transaction {
     return originals
   }
 
-  /// Forgets a purged original that no other entry has, its variants too; the objects that nothing
-  /// refers to any more are to be removed.
+  /// Forgets an original that no entry has any more, its variants too; the objects that nothing refers to
+  /// are to be removed.
   func letGo(_ original: Digest) throws(LedgerFailure) {
     let entries = try connection.first(
       "SELECT entries FROM objects WHERE digest = ?", .digest(original)
     ) { $0.int(0) }
-    guard entries == 0 else { return }
+    guard (entries ?? 0) == 0 else { return }
     let variants = try connection.all(
       "SELECT digest FROM variants WHERE original = ? AND digest IS NOT NULL", .digest(original)
     ) { $0.digest(0) }

@@ -31,7 +31,7 @@ extension Transaction {
     let changes = try write(settlement.entries)
     try propagate(changes, of: settlement, &links)
     for item in items { try settle(item, settlement, &links, &receipt) }
-    for original in purged { try letGo(original) }
+    for original in purged.union(changes.left) { try letGo(original) }
     receipt.links = links.tasks
     CrashSeam.settlementWritten.reached()
     return .committed(receipt)
@@ -58,6 +58,8 @@ private struct EntryChanges {
   /// Other bytes, another redirect or other validators than before.
   var replaced: [Entry] = []
   var purged: [Entry] = []
+  /// Originals that entries had before and have no more.
+  var left: Set<Digest> = []
 }
 
 extension Transaction {
@@ -66,8 +68,12 @@ extension Transaction {
     for change in changes {
       switch change {
       case .stored(let entry):
-        if try differs(entry) { result.replaced.append(entry) }
+        let before = try standing(of: entry)
+        if before.differs { result.replaced.append(entry) }
         try write(entry)
+        if let original = before.original, original != entry.original?.digest {
+          result.left.insert(original)
+        }
       case .purged(let entry):
         result.purged.append(entry)
         try write(entry.stub)
@@ -102,16 +108,21 @@ extension Transaction {
       """, entry.columns)
   }
 
-  /// Whether an entry's bytes, redirect or validators are others than those that the ledger has.
-  private func differs(_ entry: Entry) throws(LedgerFailure) -> Bool {
-    let isSame = try connection.first(
+  /// What the ledger has of an entry: whether its bytes, redirect or validators are others, and its bytes.
+  private func standing(
+    of entry: Entry
+  ) throws(LedgerFailure) -> (differs: Bool, original: Digest?) {
+    let known = try connection.first(
       "SELECT original, redirect, fields FROM entries WHERE key = ?", .key(entry.key)
     ) { row in
-      row.digest(0) == entry.original?.digest
+      let original = row.digest(0)
+      let isSame =
+        original == entry.original?.digest
         && row.optionalText(1) == entry.redirectTarget?.unredactedText
         && Validators(stored: row.utf8(2)) == Validators(entry.response?.fields)
+      return (differs: !isSame, original: original)
     }
-    return !(isSame ?? (entry.response == nil))
+    return known ?? (differs: entry.response != nil, original: nil)
   }
 
   /// Items that others' work left behind: those of a replaced entry look again, those of a purged one

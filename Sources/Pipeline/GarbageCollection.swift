@@ -78,10 +78,11 @@ package struct GarbageCollection: Sendable {
       var summary = CollectionSummary()
       try await collectUnneeded(&summary)
       try await collectUnwanted(&summary)
-      try await enforceLimits(&summary)
       try await collectUnused(&summary)
       try await collectUnknownFiles(&summary)
       try await collectSources()
+      // Last: what nothing refers to does not cost anybody his place.
+      try await enforceLimits(&summary)
       (summary.objects, summary.bytes) = try await keeper.ledger.objectTotals()
       return summary
     } catch {
@@ -120,27 +121,29 @@ package struct GarbageCollection: Sendable {
 
   /// A job's sizes change, or its encoders: what the former ones have made goes after the same time.
   private func collectUnwanted(_ summary: inout CollectionSummary) async throws {
-    guard let wanted else { return }
     let known = try await keeper.ledger.unwantedRecipes()
     var unwanted: [RecipeKey: Timestamp] = [:]
     var last: VariantKey?
     while case let page = try await keeper.ledger.variants(after: last, limit: Housekeeper.pageSize),
       let end = page.last
     {
-      last = end
+      last = end.variant
+      let left = Set(page.filter { !$0.hasEntry }.map(\.variant.original))
+      if !rule.isDryRun { try await keeper.ledger.letGoVariants(of: Array(left)) }
       var expired: [VariantKey] = []
-      for variant in page where !wanted.contains(variant.recipe) {
+      for (variant, hasEntry) in page where hasEntry {
+        guard let wanted, !wanted.contains(variant.recipe) else { continue }
         summary.unwantedVariants += 1
         let since = min(known[variant.recipe] ?? keeper.now, keeper.now)
         unwanted[variant.recipe] = since
         if keeper.now >= since + rule.retain { expired.append(variant) }
       }
       summary.expiredVariants += expired.count
-      guard !rule.isDryRun, !expired.isEmpty else { continue }
+      guard !rule.isDryRun, !expired.isEmpty || !left.isEmpty else { continue }
       try await keeper.ledger.forgetVariants(expired)
       try await keeper.removeUnused()
     }
-    if !rule.isDryRun { try await keeper.ledger.note(unwanted: unwanted) }
+    if !rule.isDryRun, wanted != nil { try await keeper.ledger.note(unwanted: unwanted) }
   }
 
   // MARK: Limits

@@ -73,16 +73,19 @@ package struct JobRun: Sendable {
       if !worker.store.hasFolder(ofJob: settings.name) {
         try await worker.ledger.forgetLinks(of: job, at: now)
       }
-      // Of a store that was emptied nothing can be linked yet: all is due, and linked when it is there.
-      if !worker.store.isStranger {
-        board.noteRemaining(
-          try await worker.publishPending { [board] in board.isStopping })
-      }
+      try await publishPending()
       try await worker.removeUnused()
       return try await worker.ledger.beginRun(job: job, at: now)
     } catch {
       throw RunStop(error)
     }
+  }
+
+  private func publishPending() async throws(RunStop) {
+    // Of a store that was emptied nothing can be linked yet: all is due, and linked when it is there.
+    guard !worker.store.isStranger else { return }
+    let remaining = try await worker.publishPending { [board] in board.isStopping }
+    board.noteRemaining(remaining)
   }
 
   private func finish(
@@ -96,6 +99,9 @@ package struct JobRun: Sendable {
         try await worker.ledger.makeAllDue(of: job)
       }
       try await countUnsettled(job, run, items: record?.items ?? 0, horizon: horizon)
+      // Names that another worker was late with, and files whose pictures were replaced.
+      try await publishPending()
+      try await worker.removeUnused()
       try await worker.ledger.finishRun(
         run, job: job, counts: board.snapshot.outcomes, at: worker.now)
     } catch {

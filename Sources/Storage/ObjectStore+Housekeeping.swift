@@ -70,9 +70,13 @@ extension ObjectStore {
       return names.filter { name in
         guard let object = name.object, let link = folder.status(of: "\(name.job)/\(name.path)")
         else { return true }
-        let file = objects.folder.status(of: ObjectFolder.name(of: object))
+        guard let file = objects.folder.status(of: ObjectFolder.name(of: object)) else {
+          return false
+        }
         // A copy takes the place of a link where the file system allows no more of them.
-        return file.map { !$0.isSameFile(as: link) && $0.st_size != link.st_size } ?? false
+        return !file.isSameFile(as: link)
+          && (file.st_size != link.st_size
+            || !folder.holds(object, in: "\(name.job)/\(name.path)"))
       }
     }
   }
@@ -145,5 +149,15 @@ extension ObjectFolder {
   fileprivate func move(_ digest: Digest, to other: Folder) throws(StorageFailure) {
     guard renameat(folder.descriptor, Self.name(of: digest), other.descriptor, "\(digest)") == 0
     else { throw StorageFailure(errno: errno, "move away", path(of: digest)) }
+  }
+}
+
+extension Folder {
+  /// Whether a file below has the bytes of an object.
+  fileprivate func holds(_ object: Digest, in path: String) -> Bool {
+    let file = openat(descriptor, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    return (try? HashedFile(of: file).digest) == object
   }
 }

@@ -307,6 +307,31 @@ private final class House {
     #expect(house.scenario.objectCount == 0)
   }
 
+  @Test func `has nothing to do after pictures that were replaced: their files went with them`()
+    async throws
+  {
+    let scenario = Scenario()
+    let number = Script(1)
+    let mayKeep = Script(true)
+    let origin = try OriginServer.start { _ in
+      .ok(
+        PlainPNG.bytes(red: UInt8(number.now)),
+        [("Cache-Control", mayKeep.now ? "no-cache" : "no-store")])
+    }
+    defer { origin.stop() }
+    let manifest = try scenario.manifest([["id": "a", "url": origin.url("/a")]])
+    var seen: Set<String> = []
+    for picture in 1...3 {
+      number.now = picture
+      #expect(try await scenario.run(manifest).nonzero == ["fetched": 1])
+      #expect(scenario.objectCount == 2 && seen.isDisjoint(with: scenario.objects))
+      seen.formUnion(scenario.objects)
+    }
+    mayKeep.now = false
+    #expect(try await scenario.run(manifest).nonzero == ["not_stored": 1])
+    #expect(scenario.objectCount == 0)
+  }
+
   @Test func `deletes variants that no job asks for any more, after a while`() async throws {
     let house = try await House(["a"])
     let small = try await house.variant(of: "a")
@@ -380,6 +405,21 @@ private final class House {
     let after = try await house.keep("verify", "--json")
     #expect(after.status == 0 && after.json["strangers"] as? Int == 2, "\(after.output)")
     #expect(Set(house.scenario.publishedPaths) == Set(names + ["mine.txt"]))
+  }
+
+  @Test func `finds a name with as many other bytes, and links it again`() async throws {
+    let house = try await House(["a"])
+    let path = house.scenario.root + "/public/job/thumb/a.jpg"
+    let bytes = try #require(StorageTemporaryFolder.bytes(of: path))
+    unlink(path)
+    try Data(bytes.map { ~$0 }).write(to: URL(fileURLWithPath: path))
+    let found = try await house.keep("verify", "--repair", "--json")
+    #expect(found.json["broken_names"] as? Int == 1, "\(found.output)")
+    #expect(StorageTemporaryFolder.bytes(of: path) == bytes)
+    // A copy with the right bytes may stand for a link.
+    unlink(path)
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    #expect(try await house.keep("verify").status == 0)
   }
 
   @Test func `mends what a look that was stopped has passed`() async throws {

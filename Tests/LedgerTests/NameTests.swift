@@ -72,6 +72,32 @@ import Vocabulary
     #expect(try await scene.view("a").published.count == 1)
   }
 
+  /// Of a worker that was held up between its settlement and its link.
+  @Test(arguments: LedgerKind.all)
+  func `is seen to again where a link comes late`(_ kind: LedgerKind) async throws {
+    var scene = try await Scene(kind)
+    let known = [item("a", "https://h.example/1")]
+    try await scene.read(known)
+    try await scene.runOnce { $0.fetched($1, body: "old") }
+    let late = try await scene.ledger.pendingLinks(limit: 9)
+    scene.clock.advance(by: Scene.dayLong)
+    try await scene.runOnce { $0.fetched($1, body: "new") }
+    let newer = try await scene.ledger.pendingLinks(limit: 9)
+    #expect(late.count == 1 && newer.count == 1 && late[0].object != newer[0].object)
+    try await scene.ledger.confirm(newer)
+    #expect(try await scene.ledger.pendingLinks(limit: 9) == [])
+    try await scene.ledger.confirm(late)
+    #expect(try await scene.ledger.pendingLinks(limit: 9) == newer, "an old file may stand there")
+    try await scene.ledger.confirm(newer)
+    // Of an item that has left nothing is to stand.
+    let removed = try await scene.read([]).removed
+    try await scene.ledger.confirm(removed)
+    #expect(try await scene.ledger.pendingLinks(limit: 9) == [])
+    try await scene.ledger.confirm(late)
+    let leftover = try await scene.ledger.pendingLinks(limit: 9)
+    #expect(leftover.map(\.path) == late.map(\.path) && leftover[0].object == nil)
+  }
+
   @Test(arguments: LedgerKind.all)
   func `is another's where only a normal form makes them equal`(_ kind: LedgerKind) async throws {
     var scene = try await Scene(kind)
