@@ -63,10 +63,8 @@ struct Conversation {
   /// Whether the decoder has read the image's header.
   var isOpened: Bool { opened != nil }
 
-  /// Whether it had less than there is, and nothing came of it.
-  var couldHaveMore: Bool {
-    memory > 0 && memory < room.size && variants.allSatisfy { $0 == nil }
-  }
+  /// Whether it had less than there is.
+  var couldHaveMore: Bool { memory > 0 && memory < room.size }
 
   /// For the caller, once `run` has returned.
   func result() throws(DecodeFailure) -> Rendering {

@@ -72,8 +72,24 @@ final class DecoderSlot {
   private func converse(
     _ request: RenderRequest, _ original: Int32
   ) throws(DecodeFailure) -> Rendering {
+    var (rendering, couldHaveMore) = try converse(request, original, takesAll: false)
+    let short = rendering.variants.indices.filter { rendering.variants[$0].lacksMemory }
+    guard couldHaveMore, !short.isEmpty else { return rendering }
+    // Those once more, with all memory to themselves.
+    var again = request
+    again.variants = short.map { request.variants[$0] }
+    if let (second, _) = try? converse(again, original, takesAll: true) {
+      for (place, variant) in zip(short, second.variants) { rendering.variants[place] = variant }
+    }
+    return rendering
+  }
+
+  /// - Returns: also whether there was more memory than it had.
+  private func converse(
+    _ request: RenderRequest, _ original: Int32, takesAll: Bool
+  ) throws(DecodeFailure) -> (Rendering, couldHaveMore: Bool) {
     var mayTryAgain = true
-    var takesAll = false
+    var takesAll = takesAll
     while true {
       let decoder = try livingDecoder()
       var conversation = Conversation(
@@ -89,6 +105,7 @@ final class DecoderSlot {
         guard mayTryAgain && isInnocent || mayTakeAll(after: failure, conversation) else {
           throw failure
         }
+        try request.emptyOutputs()
         mayTryAgain = mayTryAgain && !isInnocent
         takesAll = !isInnocent
         continue
@@ -99,9 +116,10 @@ final class DecoderSlot {
       }
       if use.isWornOut || decoder.growth > Self.mostGrowth { end() }
       do throws(DecodeFailure) {
-        return try conversation.result()
+        return (try conversation.result(), conversation.couldHaveMore)
       } catch {
         guard mayTakeAll(after: error, conversation) else { throw error }
+        try request.emptyOutputs()
         takesAll = true
       }
     }
@@ -226,4 +244,23 @@ private struct ReadOnlyOriginal {
   }
 
   func close() { if isOwned { Glibc.close(descriptor) } }
+}
+
+extension RenderRequest {
+  /// Of variants that were made before another took the decoder with it.
+  fileprivate func emptyOutputs() throws(DecodeFailure) {
+    for (_, output) in variants {
+      guard ftruncate(output, 0) == 0, lseek(output, 0, SEEK_SET) == 0 else {
+        throw DecodeFailure(
+          .outputUnwritable,
+          "a variant's file cannot be emptied: \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+}
+
+extension Result<RenderedVariant, DecodeFailure> {
+  fileprivate var lacksMemory: Bool {
+    if case .failure(let failure) = self { failure.cause == .decoderMemory } else { false }
+  }
 }

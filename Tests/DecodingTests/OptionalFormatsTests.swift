@@ -120,6 +120,31 @@ import Vocabulary
     await pool.stop()
   }
 
+  /// What is estimated for such a strip is too little: it is made once more, beside a variant that was made
+  /// before.
+  @Test func `are drawn again with all memory where too little was set aside`() async throws {
+    let pool = try pool()
+    let file = Array(
+      """
+      <svg xmlns="http://www.w3.org/2000/svg" width="800" height="20">
+      <rect width="10" height="10"/><text x="1" y="20" font-size="16">hello</text></svg>
+      """.utf8)
+    let rendered = try await pool.render(
+      file, limits: Self.limits,
+      [
+        recipe(200, 200, .jpeg) {
+          $0.fit = .cover
+          $0.position = .entropy
+        },
+        recipe(64, nil, .webp),
+      ])
+    for index in 0..<2 {
+      #expect((try? rendered.rendering.variants[index].get()) != nil)
+      #expect(DecodedPicture(rendered.bytes(index)).size.width > 0)
+    }
+    await pool.stop()
+  }
+
   @Test(arguments: [(10_000, 1), (1, 10_000), (3, 3), (4000, 4000)])
   func `are drawn in every shape`(_ width: Int, _ height: Int) async throws {
     let pool = try pool()
