@@ -153,13 +153,15 @@ package struct JobRun: Sendable {
   /// and written.
   private var capacity: Int { settings.network.concurrency * 2 + 128 }
   /// So that those that wait for the ledger do not outgrow memory where its disk is slow.
-  private static let mostSettling = 2_048
+  private static let mostSettling = 1_024
 
-  /// How many times the transfers may be claimed ahead. Where little is to be rendered, as where servers
-  /// answer that nothing has changed, transfers end faster than the ledger hands out new claims, one
-  /// transaction after another; where much is, more claims would only fill the disk with bodies.
+  /// How many times the transfers may be claimed ahead. Where next to nothing is to be rendered, as where
+  /// servers answer that nothing has changed, transfers end faster than the ledger hands out new claims,
+  /// one transaction after another; where much is, more claims would only fill the disk with bodies.
   private func claimsAhead(_ snapshot: RunBoard.Snapshot) -> Int {
-    snapshot.processing < settings.network.concurrency ? 8 : 2
+    guard snapshot.processing < settings.network.concurrency else { return 2 }
+    let rendersLittle = snapshot.settled >= 256 && snapshot.variantsMade * 10 < snapshot.settled
+    return rendersLittle ? 16 : 8
   }
 
   private func drain(

@@ -40,7 +40,7 @@ final class Origin {
     events { worker_connections 1024; }
     http {
       access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
-      open_file_cache max=40000 inactive=600s;
+      open_file_cache max=10000 inactive=600s;
       types { image/jpeg jpg jpeg; image/png png; image/webp webp; image/gif gif; image/avif avif; }
       client_body_temp_path \(home)/body; proxy_temp_path \(home)/proxy;
       fastcgi_temp_path \(home)/fastcgi; uwsgi_temp_path \(home)/uwsgi; scgi_temp_path \(home)/scgi;
