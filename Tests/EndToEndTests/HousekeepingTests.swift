@@ -315,7 +315,7 @@ private final class House {
     let mayKeep = Script(true)
     let origin = try OriginServer.start { _ in
       .ok(
-        PlainPNG.bytes(red: UInt8(number.now)),
+        PlainPNG.bytes(red: UInt8(number.now * 60)),
         [("Cache-Control", mayKeep.now ? "no-cache" : "no-store")])
     }
     defer { origin.stop() }
