@@ -74,5 +74,8 @@ extension EntryKey {
 }
 
 extension RecipeKey {
-  package init(_ recipe: Recipe) { self.init(Digest(of: recipe.canonicalText)) }
+  /// - Parameter limits: the job's: what another allows, or refuses, is not its word.
+  package init(_ recipe: Recipe, under limits: LimitSettings) {
+    self.init(Digest(of: recipe.canonicalText + limits.shapingText))
+  }
 }

@@ -114,7 +114,7 @@ package struct DryRun: Sendable {
         } else if let original = entry.original {
           let made = Set(try await ledger.variants(of: original.digest).map(\.recipe))
           let wanted = settings.recipes(named: variants, by: encoders).map {
-            RecipeKey($0.recipe)
+            RecipeKey($0.recipe, under: settings.limits)
           }
           return wanted.allSatisfy(made.contains) ? .fresh : .rebuild
         } else {

@@ -141,7 +141,7 @@ package struct Export: Sendable {
         variants.append(
           ExportedItem.Variant(
             name: named.name, path: name.path, object: name.object, made: byDigest[name.object]))
-      } else if let variant = made[RecipeKey(named.recipe)] {
+      } else if let variant = made[RecipeKey(named.recipe, under: settings.limits)] {
         variants.append(
           ExportedItem.Variant(
             name: named.name, path: nil, object: variant.digest, made: variant))

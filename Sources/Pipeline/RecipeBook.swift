@@ -33,7 +33,9 @@ extension Housekeeper {
           let settings = try? settings(
             fromHead: job.settings, environment: environment, standIn: "")
         else { return nil }
-        wanted.formUnion(settings.recipes(named: nil, by: encoders).map { RecipeKey($0.recipe) })
+        for named in settings.recipes(named: nil, by: encoders) {
+          wanted.insert(RecipeKey(named.recipe, under: settings.limits))
+        }
       }
       return wanted
     } catch {
@@ -89,7 +91,8 @@ final class RecipeBook: Sendable {
 
   private func write(_ variants: [String]?) -> Page {
     let lines = settings.recipes(named: variants, by: encoders).map {
-      Page.Line(name: $0.name, recipe: $0.recipe, key: RecipeKey($0.recipe))
+      Page.Line(
+        name: $0.name, recipe: $0.recipe, key: RecipeKey($0.recipe, under: settings.limits))
     }
     let publishesOriginal = settings.publish?.original == true
     // No name and no key holds a line break; the template stands last.

@@ -106,7 +106,7 @@ package struct ShowReport: Sendable {
   func name(of recipe: RecipeKey) -> String? {
     for view in story.views {
       for named in view.settings.recipes(named: nil, by: story.encoders)
-      where RecipeKey(named.recipe) == recipe {
+      where RecipeKey(named.recipe, under: view.settings.limits) == recipe {
         return named.name
       }
     }

@@ -142,6 +142,19 @@ package struct LimitSettings: Sendable, Hashable {
   package var formats = ImageFormat.allowedByDefault
 
   package init() {}
+
+  /// Those that decide what becomes of a picture, not only whether this machine manages it: a line each
+  /// that is not the default.
+  package var shapingText: String {
+    let usual = LimitSettings()
+    var text = ""
+    if maxPixels != usual.maxPixels { text += "\nmaxPixels \(maxPixels)" }
+    if maxFrames != usual.maxFrames { text += "\nmaxFrames \(maxFrames)" }
+    if formats != usual.formats {
+      text += "\nformats \(formats.map(\.rawValue).sorted().joined(separator: ","))"
+    }
+    return text
+  }
 }
 
 /// Where the published names stand and when they go.
