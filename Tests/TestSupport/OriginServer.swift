@@ -84,6 +84,8 @@ package final class OriginServer: Sendable {
     var underWay = 0
     var peak = 0
     var isStopped = false
+    /// Of the port after the server's end.
+    var holder: CInt = -1
     var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
@@ -115,7 +117,14 @@ package final class OriginServer: Sendable {
       state.isStopped = true
       shutdown(listener, CInt(SHUT_RDWR))
       for socket in state.open { shutdown(socket, CInt(SHUT_RDWR)) }
+      // Who goes on asking is to be refused, not answered by another test's server.
+      state.holder = OriginSocket.hold(host: host, port: port)
     }
+  }
+
+  deinit {
+    let holder = state.withLock { $0.holder }
+    if holder >= 0 { close(holder) }
   }
 
   // MARK: What it saw

@@ -22,6 +22,21 @@ enum OriginSocket {
     return listener
   }
 
+  /// Keeps a port from whoever asks for any, without listening: connections to it are refused. Somebody who
+  /// asks for just that one gets it.
+  ///
+  /// - Returns: what to close; -1 where that fails.
+  static func hold(host: String, port: UInt16) -> CInt {
+    let isIPv6 = host.contains(":")
+    let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+    let holder = socket(isIPv6 ? AF_INET6 : AF_INET, type, 0)
+    var yes: CInt = 1
+    setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
+    if holder >= 0, bind(holder, host, port, isIPv6: isIPv6) == 0 { return holder }
+    close(holder)
+    return -1
+  }
+
   private static func bind(_ socket: CInt, _ host: String, _ port: UInt16, isIPv6: Bool) -> CInt {
     if isIPv6 {
       var address = sockaddr_in6()
