@@ -109,7 +109,7 @@ package enum Program {
     case "purge": return try await PurgeCommand(parsed, environment, console).execute()
     case "retry": return try await RetryCommand(parsed, environment, console).execute()
     case "jobs": return try await JobsCommand(parsed, environment, console).execute()
-    case "gc": return try await GcCommand(parsed, environment, console).execute()
+    case "gc": return try await GcCommand(call()).execute()
     case "verify": return try await VerifyCommand(parsed, environment, console).execute()
     case "ledger": return try await LedgerCommand(parsed, environment, console).execute()
     case "doctor": return try await DoctorCommand(call: call()).execute()

@@ -80,11 +80,13 @@ struct WorkCommand {
   private func collect(_ keeper: Housekeeper, _ sleeper: any Sleeper) async {
     var last = sleeper.now
     // Ends by cancellation.
-    while (try? await sleeper.sleep(for: min(collectionInterval, Self.limitInterval))) != nil {
-      let isDue = sleeper.now - last >= collectionInterval
+    while (try? await sleeper.sleep(for: min(left(since: last, sleeper), Self.limitInterval)))
+      != nil
+    {
+      let isDue = left(since: last, sleeper) <= .zero
+      defer { if isDue { last = sleeper.now } }
       do throws(RunStop) {
         if !isDue { guard try await isOverLimit(keeper) else { continue } }
-        if isDue { last = sleeper.now }
         var rule = rule
         // What a job needs it would only fetch again, and that every few minutes.
         rule.sparesNeeded = !isDue
@@ -95,6 +97,12 @@ struct WorkCommand {
       }
     }
   }
+
+  /// Until the next collection that is due by its time.
+  private func left(since last: Duration, _ sleeper: any Sleeper) -> Duration {
+    collectionInterval - (sleeper.now - last)
+  }
+
   /// Whether bodies would soon stop to come, or more is stored than is to be.
   private func isOverLimit(_ keeper: Housekeeper) async throws(RunStop) -> Bool {
     if let minFree = rule.minFree, let free = keeper.store.freeBytes, free < minFree { return true }

@@ -25,7 +25,7 @@ package struct DryRun: Sendable {
   private let manifest: ManifestFile
   private let options: RunOptions
   private let now: Timestamp
-  private let encoders: EncoderVersions
+  private let recipes: RecipeBook
 
   /// - Parameters:
   ///   - ledger: nil where none exists yet.
@@ -34,7 +34,7 @@ package struct DryRun: Sendable {
     ledger: (any Ledger)?, manifest: ManifestFile, options: RunOptions, now: Timestamp,
     encoders: EncoderVersions
   ) {
-    self.encoders = encoders
+    recipes = RecipeBook(settings: manifest.settings, encoders: encoders)
     self.ledger = ledger
     self.manifest = manifest
     self.options = options
@@ -113,9 +113,7 @@ package struct DryRun: Sendable {
           next = try await ledger.entry(EntryKey(target))
         } else if let original = entry.original {
           let made = Set(try await ledger.variants(of: original.digest).map(\.recipe))
-          let wanted = settings.recipes(named: variants, by: encoders).map {
-            RecipeKey($0.recipe, under: settings.limits)
-          }
+          let wanted = recipes.page(for: variants).wanted.keys
           return wanted.allSatisfy(made.contains) ? .fresh : .rebuild
         } else {
           return .fetch

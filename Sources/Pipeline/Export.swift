@@ -39,7 +39,7 @@ package struct Export: Sendable {
 
   private let ledger: any Ledger
   private let job: JobRecord
-  private let encoders: EncoderVersions
+  private let recipes: RecipeBook
   package let settings: JobSettings
 
   /// - Parameter environment: as for a run, but nothing is missed that only a request needs.
@@ -50,9 +50,10 @@ package struct Export: Sendable {
     self.ledger = ledger
     self.job = job
     do {
-      encoders = try await ledger.encoders()
+      let encoders = try await ledger.encoders()
       settings = try Manifests.settings(
         fromHead: job.settings, environment: environment, standIn: "set at a run")
+      recipes = RecipeBook(settings: settings, encoders: encoders)
     } catch {
       throw RunStop(error)
     }
@@ -60,7 +61,7 @@ package struct Export: Sendable {
 
   /// The names that variants have in this job, as `ExportedItem.Variant.name` has them.
   package var variantNames: [String] {
-    settings.recipes(named: nil, by: encoders).map(\.name)
+    recipes.page(for: nil).lines.map(\.name)
       + (settings.publish?.original == true ? [PublishedNames.original] : [])
   }
 
@@ -135,16 +136,16 @@ package struct Export: Sendable {
     let byDigest = Dictionary(made.values.map { ($0.digest, $0) }) { first, _ in first }
     var published = known.view.published
     var variants: [ExportedItem.Variant] = []
-    for named in settings.recipes(named: known.variants, by: encoders) {
-      if let index = published.firstIndex(where: { $0.variant == named.name }) {
+    for line in recipes.page(for: known.variants).lines {
+      if let index = published.firstIndex(where: { $0.variant == line.name }) {
         let name = published.remove(at: index)
         variants.append(
           ExportedItem.Variant(
-            name: named.name, path: name.path, object: name.object, made: byDigest[name.object]))
-      } else if let variant = made[RecipeKey(named.recipe, under: settings.limits)] {
+            name: line.name, path: name.path, object: name.object, made: byDigest[name.object]))
+      } else if let variant = made[line.key] {
         variants.append(
           ExportedItem.Variant(
-            name: named.name, path: nil, object: variant.digest, made: variant))
+            name: line.name, path: nil, object: variant.digest, made: variant))
       }
     }
     for name in published {

@@ -27,7 +27,7 @@ extension Intake {
     toRead.reverse()
     while let source = toRead.popLast(), !watch.isCancelled() {
       guard let end = try await take(source, &reading), !end.children.isEmpty else { continue }
-      let new = end.children.map { SourceAddress($0.url) }.filter { met.insert($0).inserted }
+      let new = end.children.map { SourceAddress($0) }.filter { met.insert($0).inserted }
       children += new.count
       guard source.depth < Self.mostDepth, children <= Self.mostChildren else {
         fail(

@@ -48,8 +48,7 @@ actor ItemPages {
     source.map { source in
       SourceEnd(
         identity: source.identity, digest: source.digest(), format: source.format,
-        badLines: source.badLines,
-        children: source.children.map { SourceEnd.Child(url: $0.url, line: $0.line) })
+        children: source.children.map(\.url))
     }
   }
 
@@ -58,16 +57,10 @@ actor ItemPages {
 
 /// What is known of a source that was read to its end.
 struct SourceEnd: Sendable {
-  struct Child: Sendable {
-    var url: ItemURL
-    var line: Int
-  }
-
   /// Nil of a pipe, which is never known to be the same.
   var identity: ManifestFile.Identity?
   var digest: Digest
   var format: SourceFormat?
-  var badLines: Int
   /// The sitemaps that it lists.
-  var children: [Child]
+  var children: [ItemURL]
 }

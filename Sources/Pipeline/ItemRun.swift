@@ -148,12 +148,7 @@ struct ItemRun {
   private func standing(
     _ bytes: WalkResult.Bytes, _ pages: [RecipeBook.Page], _ walk: WalkResult
   ) -> Result? {
-    let outcome: Outcome
-    switch bytes.arrival {
-    case .confirmed: outcome = .revalidated
-    case .fresh: outcome = .fresh
-    case .received, .shared: return nil
-    }
+    guard let outcome = bytes.arrival.outcomeOfKnownBytes else { return nil }
     let original = bytes.original.digest
     guard let made, original == claim.entry.original?.digest,
       made.allSatisfy({ worker.store.contains($0.digest, bytes: $0.bytes) })
@@ -224,11 +219,8 @@ struct ItemRun {
     _ arrival: WalkResult.Bytes.Arrival, _ rendered: RenderedOriginal, _ failure: FailureRecord?
   ) -> Outcome {
     if failure != nil { return .failed }
-    switch arrival {
-    case .received, .shared: return .fetched
-    case .confirmed: return .revalidated
-    case .fresh: return rendered.new.isEmpty ? .fresh : .rebuilt
-    }
+    let outcome = arrival.outcomeOfKnownBytes ?? .fetched
+    return outcome == .fresh && !rendered.new.isEmpty ? .rebuilt : outcome
   }
 
   /// An error page with a success's status: the answer failed, not the copy that is in force.
@@ -300,6 +292,17 @@ extension ItemSettlement {
     return refused.first {
       $0.link.job == job && $0.link.object != nil && paths.contains(ExactText($0.link.path))
     }?.failure
+  }
+}
+
+extension WalkResult.Bytes.Arrival {
+  /// How an item ends for which nothing has to be made; nil where the bytes are new.
+  fileprivate var outcomeOfKnownBytes: Outcome? {
+    switch self {
+    case .received, .shared: nil
+    case .confirmed: .revalidated
+    case .fresh: .fresh
+    }
   }
 }
 
