@@ -7,8 +7,8 @@ import Vocabulary
 /// The one writing connection of a process, on a thread of its own.
 ///
 /// Calls that arrive together share a transaction: each resumes after the commit. A transaction waits
-/// a moment for as many calls as the last one had, so that a lone caller never waits and many do not
-/// commit one by one.
+/// a moment for as many calls as came last, so that a lone caller never waits and many do not commit one by
+/// one.
 actor LedgerWriter {
   /// A write that waits for its transaction.
   private struct Waiting: Sendable {
@@ -38,7 +38,9 @@ actor LedgerWriter {
   private let path: String
   private var connection: Connection?
   private let line = Mutex(Line())
-  private var callsInLastTransaction = 1
+  /// So many calls are likely to come within a moment: those of the last transaction, and those that came
+  /// while it was written.
+  private var callsExpected = 1
   private let hosts = HostNumbers()
   /// Of the runs that claim here; see `RunCursor`.
   var cursors: [Int64: RunCursor] = [:]
@@ -61,7 +63,7 @@ actor LedgerWriter {
   }
 
   func close() {
-    commitWaiting()
+    while commitNext() {}
     cursors = [:]
     readings = [:]
     connection = nil
@@ -105,7 +107,8 @@ extension LedgerWriter {
   nonisolated func together<Result: Sendable>(
     _ body: @escaping @Sendable (isolated LedgerWriter, Transaction) throws(LedgerFailure) -> Result
   ) async throws(LedgerFailure) -> Result {
-    let result: Swift.Result<Result, LedgerFailure> = await withCheckedContinuation { caller in
+    // Unsafe is the name of the one without a check: a call is either committed or fails, once.
+    let result: Swift.Result<Result, LedgerFailure> = await withUnsafeContinuation { caller in
       let call = Waiting(
         write: { writer, transaction throws(LedgerFailure) in
           let result = try body(writer, transaction)
@@ -129,33 +132,35 @@ extension LedgerWriter {
   }
 
   private func commitOrGather() {
-    let expected = min(callsInLastTransaction, Self.callsPerTransaction)
+    let expected = min(callsExpected, Self.callsPerTransaction)
     let gathersOn = line.withLock { line in
-      let isWaitedFor =
-        line.waiting.count < expected && !line.waiting.isEmpty
+      line.waiting.count < expected && !line.waiting.isEmpty
         && ContinuousClock.now - line.firstSince < Self.gathering
-      line.isCommitPlanned = isWaitedFor
-      return isWaitedFor
     }
     if gathersOn {
       usleep(1_000)  // this thread is ours to block; calls queue up meanwhile
-      planCommit()
     } else {
-      commitWaiting()
+      commitNext()
     }
+    let isOver = line.withLock { line in
+      line.isCommitPlanned = !line.waiting.isEmpty
+      return line.waiting.isEmpty
+    }
+    if !isOver { planCommit() }
   }
 
-  private func commitWaiting() {
-    while true {
-      let calls = line.withLock { line in
-        let calls = Array(line.waiting.prefix(Self.callsPerTransaction))
-        line.waiting.removeFirst(calls.count)
-        return calls
-      }
-      if calls.isEmpty { return }
-      callsInLastTransaction = calls.count
-      commit(calls)
+  /// - Returns: false where nobody waits.
+  @discardableResult
+  private func commitNext() -> Bool {
+    let calls = line.withLock { line in
+      let calls = Array(line.waiting.prefix(Self.callsPerTransaction))
+      line.waiting.removeFirst(calls.count)
+      return calls
     }
+    guard !calls.isEmpty else { return false }
+    commit(calls)
+    callsExpected = calls.count + line.withLock { $0.waiting.count }
+    return true
   }
 
   private func commit(_ calls: [Waiting]) {

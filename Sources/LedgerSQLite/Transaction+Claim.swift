@@ -243,7 +243,9 @@ extension Claiming {
   ) throws(LedgerFailure) -> DueEntry {
     var due = DueEntry()
     let statement = try connection.statement(Self.itemsQuery)
-    statement.bind([.key(key), .int(request.job.value), .int(number)])
+    statement.bind(1, .key(key))
+    statement.bind(2, .int(request.job.value))
+    statement.bind(3, .int(number))
     var isFirst = true
     try connection.forEach(statement) { row throws(LedgerFailure) in
       if isFirst, let holder = row.holder(from: Self.leaseColumn) {

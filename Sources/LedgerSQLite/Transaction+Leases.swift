@@ -49,17 +49,23 @@ extension Transaction {
   ///
   /// - Returns: false where somebody else has claimed the entry since; nothing was changed.
   func end(_ lease: Lease) throws(LedgerFailure) -> Bool {
-    try connection.run(
-      "DELETE FROM leases WHERE entry = ? AND token = ?", .key(lease.entry), .int(lease.token)) == 1
+    try connection.run("DELETE FROM leases WHERE entry = ? AND token = ?") {
+      $0.bind(1, .key(lease.entry))
+      $0.bind(2, .int(lease.token))
+    } == 1
   }
 
   /// Gives out a new lease, whoever held the entry before.
   func lease(_ entry: EntryKey, run: Int64, until expires: Timestamp) throws(LedgerFailure) -> Lease
   {
     let token = try nextToken()
-    try connection.run(
-      "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, NULL)", .key(entry), .int(token),
-      .text(owner), .int(run), .time(expires))
+    try connection.run("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, NULL)") {
+      $0.bind(1, .key(entry))
+      $0.bind(2, .int(token))
+      $0.bind(3, owner)
+      $0.bind(4, .int(run))
+      $0.bind(5, .time(expires))
+    }
     return Lease(entry: entry, token: token, expires: expires)
   }
 

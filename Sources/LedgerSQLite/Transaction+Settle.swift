@@ -100,10 +100,18 @@ extension Transaction {
       UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
         validated_at = ?, last_answer = ?
       WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL
-      """,
-      .text(response.fields.stored), .text(response.varyValues.stored),
-      .time(response.requestTime), .time(response.responseTime), .time(entry.validatedAt),
-      .text(entry.lastAnswer?.rawValue), .key(entry.key), .time(since), .digest(original.digest))
+      """
+    ) {
+      $0.bind(1, response.fields.stored)
+      $0.bind(2, response.varyValues.stored)
+      $0.bind(3, .time(response.requestTime))
+      $0.bind(4, .time(response.responseTime))
+      $0.bind(5, .time(entry.validatedAt))
+      $0.bind(6, .text(entry.lastAnswer?.rawValue))
+      $0.bind(7, .key(entry.key))
+      $0.bind(8, .time(since))
+      $0.bind(9, .digest(original.digest))
+    }
     return changed == 1
   }
 
@@ -294,7 +302,12 @@ extension Transaction {
       """
       SELECT job, state, due_at, host, run, since, id, published FROM items
       WHERE number = ? AND job = ? AND entry = ?
-      """, .int(item.item.value), .int(settlement.job.value), .key(settlement.lease.entry)
+      """,
+      binding: {
+        $0.bind(1, .int(item.item.value))
+        $0.bind(2, .int(settlement.job.value))
+        $0.bind(3, .key(settlement.lease.entry))
+      }
     ) {
       SettledItem.Row(
         standing: $0.standing(from: 0), since: $0.int(5), id: $0.text(6),
@@ -336,9 +349,11 @@ extension Transaction {
   ) throws(LedgerFailure) {
     if old.state == .well, new.state == .well {
       // What is well has no failure, before and after.
-      try connection.run(
-        "UPDATE items SET due_at = ?, run = ? WHERE number = ?", .int(new.dueAt), .int(new.run),
-        .int(item.item.value))
+      try connection.run("UPDATE items SET due_at = ?, run = ? WHERE number = ?") {
+        $0.bind(1, .int(new.dueAt))
+        $0.bind(2, .int(new.run))
+        $0.bind(3, .int(item.item.value))
+      }
       return
     }
     try connection.run(
