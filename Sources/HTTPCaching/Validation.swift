@@ -16,6 +16,13 @@ package func validators(of response: StoredResponse) -> HTTPFields {
   return conditions
 }
 
+extension StoredResponse {
+  /// Whether a later request asks with the same conditions.
+  package func hasValidators(of other: StoredResponse) -> Bool {
+    ["ETag", "Last-Modified"].allSatisfy { fields[$0] == other.fields[$0] }
+  }
+}
+
 /// What a 304 means for what is stored.
 package enum NotModifiedVerdict: Sendable, Hashable {
   /// It is confirmed; this is how it stands from now on. Whether it may still be kept is for

@@ -149,11 +149,6 @@ package protocol Ledger: Sendable {
   /// The variants of one original, by recipe.
   func variants(of original: Digest) async throws(LedgerFailure) -> [VariantRecord]
 
-  /// The files of the variants that were made of each of these originals, whatever their recipes.
-  func madeObjects(
-    of originals: [Digest]
-  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]]
-
   /// The items that name an entry, in all jobs, with their published names.
   func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView]
 

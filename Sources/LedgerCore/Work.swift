@@ -99,11 +99,17 @@ package struct Claim: Sendable, Hashable {
   package var lease: Lease
   package var entry: Entry
   package var items: [ClaimedItem]
+  /// The files of the variants that were made of its original, whatever their recipes, where names of each
+  /// of the items may stand; else nil.
+  package var made: [ObjectRecord]?
 
-  package init(lease: Lease, entry: Entry, items: [ClaimedItem]) {
+  package init(
+    lease: Lease, entry: Entry, items: [ClaimedItem], made: [ObjectRecord]? = nil
+  ) {
     self.lease = lease
     self.entry = entry
     self.items = items
+    self.made = made
   }
 }
 
@@ -232,10 +238,21 @@ package struct Settlement: Sendable {
 package enum EntryChange: Sendable {
   /// The entry as it now is: inserted or replaced.
   case stored(Entry)
+  /// As `stored`, where the response that has been in force since then was confirmed: bytes, redirect and
+  /// validators are what they were, and there was no failure.
+  case confirmed(Entry, since: Timestamp)
   /// It may not be kept: original, variants and validators go, and its published names in every job.
   /// Items that name it are due. Objects that nothing else refers to are pending removals from then
   /// on. The value says why, for `show`.
   case purged(Entry)
+
+  /// The entry, unless it may not be kept.
+  package var kept: Entry? {
+    switch self {
+    case .stored(let entry), .confirmed(let entry, since: _): entry
+    case .purged: nil
+    }
+  }
 }
 
 package struct ObjectRecord: Sendable, Hashable {

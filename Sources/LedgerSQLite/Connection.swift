@@ -114,8 +114,14 @@ extension Connection {
 
   @discardableResult
   func run(_ sql: StaticString, _ values: [SQLValue]) throws(LedgerFailure) -> Int {
+    try run(sql) { $0.bind(values) }
+  }
+
+  /// For what each item takes: its values go in without an array for them.
+  @discardableResult
+  func run(_ sql: StaticString, binding bind: (Statement) -> Void) throws(LedgerFailure) -> Int {
     let statement = try statement(sql)
-    statement.bind(values)
+    bind(statement)
     defer { statement.reset() }
     let code = statement.step()
     guard code == SQLITE_DONE || code == SQLITE_ROW else { throw failure(code) }
@@ -126,8 +132,15 @@ extension Connection {
   func first<Result>(
     _ sql: StaticString, _ values: SQLValue..., read: (Row) throws(LedgerFailure) -> Result
   ) throws(LedgerFailure) -> Result? {
+    try first(sql, binding: { $0.bind(values) }, read: read)
+  }
+
+  func first<Result>(
+    _ sql: StaticString, binding bind: (Statement) -> Void,
+    read: (Row) throws(LedgerFailure) -> Result
+  ) throws(LedgerFailure) -> Result? {
     let statement = try statement(sql)
-    statement.bind(values)
+    bind(statement)
     defer { statement.reset() }
     let code = statement.step()
     if code == SQLITE_DONE { return nil }

@@ -4,17 +4,19 @@ import Vocabulary
 // Hosts in trouble: a small table, read in the order of its changes.
 
 extension LedgerWriter {
-  func note(_ standings: [String: HostStanding], at now: Timestamp) async throws(LedgerFailure) {
-    try await together { transaction throws(LedgerFailure) in
+  nonisolated func note(_ standings: [String: HostStanding], at now: Timestamp)
+    async throws(LedgerFailure)
+  {
+    try await together { _, transaction throws(LedgerFailure) in
       for (host, standing) in standings { try transaction.note(standing, of: host, at: now) }
       try transaction.forgetOldStandings(at: now)
     }
   }
 
-  func beginProbe(
+  nonisolated func beginProbe(
     of host: String, by run: RunNumber, until: Timestamp, at now: Timestamp
   ) async throws(LedgerFailure) -> Timestamp? {
-    try await together { transaction throws(LedgerFailure) in
+    try await together { _, transaction throws(LedgerFailure) in
       try transaction.beginProbe(of: host, by: run, until: until, at: now)
     }
   }

@@ -110,20 +110,6 @@ extension LedgerReader {
     ) { $0.variant() }.compactMap(\.self)
   }
 
-  func madeObjects(
-    of originals: [Digest]
-  ) throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
-    let connection = try live()
-    var made: [Digest: [ObjectRecord]] = [:]
-    for original in originals where made[original] == nil {
-      made[original] = try connection.all(
-        "SELECT digest, bytes FROM variants WHERE original = ? AND digest IS NOT NULL",
-        .digest(original)
-      ) { ObjectRecord(digest: $0.digest(0)!, bytes: $0.count(1)) }  // 32 bytes by its CHECK
-    }
-    return made
-  }
-
   func storeID() throws(LedgerFailure) -> String {
     try live().first("SELECT store_id FROM meta") { $0.text(0) } ?? ""
   }

@@ -231,12 +231,6 @@ extension LedgerSQLite {
     try await reader.variants(of: original)
   }
 
-  package func madeObjects(
-    of originals: [Digest]
-  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
-    try await reader.madeObjects(of: originals)
-  }
-
   package func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView] {
     try await reader.items(naming: key)
   }

@@ -1,19 +1,29 @@
 import Glibc
 import LedgerCore
+import Synchronization
 import Threading
 import Vocabulary
 
 /// The one writing connection of a process, on a thread of its own.
 ///
 /// Calls that arrive together share a transaction: each resumes after the commit. A transaction waits
-/// a moment for as many calls as the last one had, so that a lone caller never waits and many do not
-/// commit one by one.
+/// a moment for as many calls as came last, so that a lone caller never waits and many do not commit one by
+/// one.
 actor LedgerWriter {
   /// A write that waits for its transaction.
-  private struct Waiting {
+  private struct Waiting: Sendable {
     /// Runs within the transaction; what it returns hands the result over, after the commit.
-    var write: (Transaction) throws(LedgerFailure) -> () -> Void
-    var fail: (LedgerFailure) -> Void
+    var write: @Sendable (isolated LedgerWriter, Transaction) throws(LedgerFailure) -> () -> Void
+    var fail: @Sendable (LedgerFailure) -> Void
+  }
+
+  /// Whoever comes stands in line without a turn of this actor, which most calls would spend waiting for
+  /// its thread.
+  private struct Line {
+    var waiting: [Waiting] = []
+    var firstSince = ContinuousClock.now
+    /// Whether the thread will look here.
+    var isCommitPlanned = false
   }
 
   /// So that a transaction, and what a crash can lose, stays small: each may touch some twenty pages, and
@@ -27,10 +37,10 @@ actor LedgerWriter {
   private let owner: String
   private let path: String
   private var connection: Connection?
-  private var waiting: [Waiting] = []
-  private var isCommitPlanned = false
-  private var firstWaitingSince = ContinuousClock.now
-  private var callsInLastTransaction = 1
+  private let line = Mutex(Line())
+  /// So many calls are likely to come within a moment: those of the last transaction, and those that came
+  /// while it was written.
+  private var callsExpected = 1
   private let hosts = HostNumbers()
   /// Of the runs that claim here; see `RunCursor`.
   var cursors: [Int64: RunCursor] = [:]
@@ -53,7 +63,7 @@ actor LedgerWriter {
   }
 
   func close() {
-    commitWaiting()
+    while commitNext() {}
     cursors = [:]
     readings = [:]
     connection = nil
@@ -94,56 +104,70 @@ extension LedgerWriter {
   private var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
 
   /// Shares a transaction with other calls; returns after its commit.
-  func together<Result: Sendable>(
-    _ body: @escaping (Transaction) throws(LedgerFailure) -> Result
+  nonisolated func together<Result: Sendable>(
+    _ body: @escaping @Sendable (isolated LedgerWriter, Transaction) throws(LedgerFailure) -> Result
   ) async throws(LedgerFailure) -> Result {
-    let result: Swift.Result<Result, LedgerFailure> = await withCheckedContinuation { caller in
-      if waiting.isEmpty { firstWaitingSince = .now }
-      waiting.append(
-        Waiting(
-          write: { transaction throws(LedgerFailure) in
-            let result = try body(transaction)
-            return { caller.resume(returning: .success(result)) }
-          },
-          fail: { caller.resume(returning: .failure($0)) }))
-      planCommit()
+    // Unsafe is the name of the one without a check: a call is either committed or fails, once.
+    let result: Swift.Result<Result, LedgerFailure> = await withUnsafeContinuation { caller in
+      let call = Waiting(
+        write: { writer, transaction throws(LedgerFailure) in
+          let result = try body(writer, transaction)
+          return { caller.resume(returning: .success(result)) }
+        },
+        fail: { caller.resume(returning: .failure($0)) })
+      let isFirst = line.withLock { line in
+        if line.waiting.isEmpty { line.firstSince = .now }
+        line.waiting.append(call)
+        defer { line.isCommitPlanned = true }
+        return !line.isCommitPlanned
+      }
+      if isFirst { planCommit() }
     }
     return try result.get()
   }
 
-  /// The commit queues behind the calls that have come to this thread by now.
-  private func planCommit() {
-    guard !isCommitPlanned else { return }
-    isCommitPlanned = true
-    Task { self.commitOrGather() }
+  /// The commit queues behind what has come to this thread by now.
+  private nonisolated func planCommit() {
+    Task { await self.commitOrGather() }
   }
 
   private func commitOrGather() {
-    isCommitPlanned = false
-    guard !waiting.isEmpty else { return }
-    let expected = min(callsInLastTransaction, Self.callsPerTransaction)
-    if waiting.count < expected, ContinuousClock.now - firstWaitingSince < Self.gathering {
-      usleep(1_000)  // this thread is ours to block; calls queue up meanwhile
-      planCommit()
-    } else {
-      commitWaiting()
+    let expected = min(callsExpected, Self.callsPerTransaction)
+    let gathersOn = line.withLock { line in
+      line.waiting.count < expected && !line.waiting.isEmpty
+        && ContinuousClock.now - line.firstSince < Self.gathering
     }
+    if gathersOn {
+      usleep(1_000)  // this thread is ours to block; calls queue up meanwhile
+    } else {
+      commitNext()
+    }
+    let isOver = line.withLock { line in
+      line.isCommitPlanned = !line.waiting.isEmpty
+      return line.waiting.isEmpty
+    }
+    if !isOver { planCommit() }
   }
 
-  private func commitWaiting() {
-    while !waiting.isEmpty {
-      let calls = Array(waiting.prefix(Self.callsPerTransaction))
-      waiting.removeFirst(calls.count)
-      callsInLastTransaction = calls.count
-      commit(calls)
+  /// - Returns: false where nobody waits.
+  @discardableResult
+  private func commitNext() -> Bool {
+    let calls = line.withLock { line in
+      let calls = Array(line.waiting.prefix(Self.callsPerTransaction))
+      line.waiting.removeFirst(calls.count)
+      return calls
     }
+    guard !calls.isEmpty else { return false }
+    commit(calls)
+    callsExpected = calls.count + line.withLock { $0.waiting.count }
+    return true
   }
 
   private func commit(_ calls: [Waiting]) {
     do throws(LedgerFailure) {
       let deliver = try alone { transaction throws(LedgerFailure) in
         var deliver: [() -> Void] = []
-        for call in calls { deliver.append(try call.write(transaction)) }
+        for call in calls { deliver.append(try call.write(self, transaction)) }
         return deliver
       }
       for resume in deliver { resume() }
@@ -163,25 +187,27 @@ extension LedgerWriter {
 // MARK: The queue
 
 extension LedgerWriter {
-  func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure) -> RunNumber {
-    try await together { transaction throws(LedgerFailure) in
+  nonisolated func beginRun(job: JobNumber, at now: Timestamp) async throws(LedgerFailure)
+    -> RunNumber
+  {
+    try await together { _, transaction throws(LedgerFailure) in
       try transaction.beginRun(job: job, at: now)
     }
   }
 
-  func finishRun(
+  nonisolated func finishRun(
     _ run: RunNumber, job: JobNumber, counts: [Outcome: Int], at now: Timestamp
   ) async throws(LedgerFailure) {
-    cursors[run.value] = nil
-    try await together { transaction throws(LedgerFailure) in
+    try await together { writer, transaction throws(LedgerFailure) in
+      writer.cursors[run.value] = nil
       try transaction.finishRun(run, job: job, counts: counts, at: now)
     }
   }
 
-  func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
+  nonisolated func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     while true {
-      let (result, isCutShort) = try await together { transaction throws(LedgerFailure) in
-        var claiming = Claiming(transaction, request, self.cursor(of: request.run))
+      let (result, isCutShort) = try await together { writer, transaction throws(LedgerFailure) in
+        var claiming = Claiming(transaction, request, writer.cursor(of: request.run))
         return try claiming.result()
       }
       guard isCutShort, result.claims.isEmpty else { return result }
@@ -195,42 +221,43 @@ extension LedgerWriter {
     return cursor
   }
 
-  func lease(
+  nonisolated func lease(
     _ target: EntryKey, for held: [Lease], run: RunNumber, until: Timestamp, at now: Timestamp
   ) async throws(LedgerFailure) -> TargetLease {
-    try await together { transaction throws(LedgerFailure) in
+    try await together { _, transaction throws(LedgerFailure) in
       try transaction.lease(target, for: held, run: run, until: until, at: now)
     }
   }
 
-  func renew(_ leases: [Lease], until expires: Timestamp) async throws(LedgerFailure) -> [Lease] {
-    let renewed = try await together { transaction throws(LedgerFailure) in
-      try transaction.renew(leases, until: expires)
+  nonisolated func renew(_ leases: [Lease], until expires: Timestamp) async throws(LedgerFailure)
+    -> [Lease]
+  {
+    try await together { writer, transaction throws(LedgerFailure) in
+      let renewed = try transaction.renew(leases, until: expires)
+      if renewed.count < leases.count {
+        let kept = Set(renewed.map(\.entry))
+        for lease in leases where !kept.contains(lease.entry) { writer.comeBackTo(lease.entry) }
+      }
+      return renewed
     }
-    if renewed.count < leases.count {
-      let kept = Set(renewed.map(\.entry))
-      for lease in leases where !kept.contains(lease.entry) { comeBackTo(lease.entry) }
-    }
-    return renewed
   }
 
-  func release(_ leases: [Lease]) async throws(LedgerFailure) {
-    let released = try await together { transaction throws(LedgerFailure) in
-      try transaction.release(leases).map { Released(entry: $0.entry, run: $0.run) }
+  nonisolated func release(_ leases: [Lease]) async throws(LedgerFailure) {
+    try await together { writer, transaction throws(LedgerFailure) in
+      for lease in try transaction.release(leases) {
+        writer.cursors[lease.run]?.passOver(lease.entry)
+      }
     }
-    for lease in released { cursors[lease.run]?.passOver(lease.entry) }
   }
 
-  private struct Released { var entry: EntryKey; var run: Int64 }
-
-  func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult {
-    let result = try await together { transaction throws(LedgerFailure) in
-      try transaction.settle(settlement)
+  nonisolated func settle(_ settlement: Settlement) async throws(LedgerFailure) -> SettlementResult
+  {
+    let result = try await together { writer, transaction throws(LedgerFailure) in
+      let result = try transaction.settle(settlement)
+      if case .leaseLost = result { writer.comeBackTo(settlement.lease.entry) }
+      return result
     }
-    switch result {
-    case .committed: CrashSeam.settlementCommitted.reached()
-    case .leaseLost: comeBackTo(settlement.lease.entry)
-    }
+    if case .committed = result { CrashSeam.settlementCommitted.reached() }
     return result
   }
 
@@ -239,19 +266,19 @@ extension LedgerWriter {
     for cursor in cursors.values { cursor.passOver(entry) }
   }
 
-  func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure) {
-    try await together { transaction throws(LedgerFailure) in
+  nonisolated func confirmRemoval(_ digests: [Digest]) async throws(LedgerFailure) {
+    try await together { _, transaction throws(LedgerFailure) in
       try transaction.confirmRemoval(digests)
     }
   }
 
-  func refuse(_ links: [RefusedLink]) async throws(LedgerFailure) {
-    try await together { transaction throws(LedgerFailure) in
+  nonisolated func refuse(_ links: [RefusedLink]) async throws(LedgerFailure) {
+    try await together { _, transaction throws(LedgerFailure) in
       for refused in links { try transaction.refuse(refused) }
     }
   }
 
-  func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
-    try await together { transaction throws(LedgerFailure) in try transaction.confirm(links) }
+  nonisolated func confirm(_ links: [LinkTask]) async throws(LedgerFailure) {
+    try await together { _, transaction throws(LedgerFailure) in try transaction.confirm(links) }
   }
 }

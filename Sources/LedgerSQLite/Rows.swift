@@ -46,29 +46,42 @@ extension Row {
 extension HTTPFields {
   /// A `name:value` line each. Neither holds a line break in HTTP; one that does loses it.
   var stored: String {
-    lines.map { line in
-      "\(line.name.withoutLineBreaks):\(line.value.withoutLineBreaks)"
-    }.joined(separator: "\n")
+    let length = lines.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
+    return String(unsafeUninitializedCapacity: length) { text in
+      var end = 0
+      func append(_ byte: UInt8) {
+        text[end] = byte
+        end += 1
+      }
+      for line in lines {
+        if end > 0 { append(UInt8(ascii: "\n")) }
+        for byte in line.name.utf8 { append(byte.orBlankForLineBreak) }
+        append(UInt8(ascii: ":"))
+        for byte in line.value.utf8 { append(byte.orBlankForLineBreak) }
+      }
+      return end
+    }
   }
 
-  init(stored: String) {
-    self.init(
-      stored.isEmpty
-        ? []
-        : stored.utf8.split(separator: UInt8(ascii: "\n")).map { line in
-          let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
-          return Line(
-            name: String(Substring(line[..<colon])),
-            value: String(Substring(line[colon...].dropFirst())))
-        })
+  /// - Parameter stored: as `stored` writes it.
+  init(stored: UnsafeBufferPointer<UInt8>) {
+    self.init()
+    var rest = stored[...]
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+      let line = rest[..<end]
+      let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? end
+      lines.append(
+        Line(
+          name: String(decoding: line[..<colon], as: UTF8.self),
+          value: String(decoding: line[colon...].dropFirst(), as: UTF8.self)))
+      rest = rest[end...].dropFirst()
+    }
   }
 }
 
-extension String {
-  fileprivate var withoutLineBreaks: String {
-    guard utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return self }
-    return String(decoding: utf8.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
-  }
+extension UInt8 {
+  fileprivate var orBlankForLineBreak: UInt8 { self == 0x0A || self == 0x0D ? 0x20 : self }
 }
 
 /// Which of a job's variants an item wants, in one column.
@@ -134,9 +147,9 @@ extension Row {
   private func response(from column: Int32) -> StoredResponse? {
     guard let status = optionalCount(column) else { return nil }
     return StoredResponse(
-      status: status, fields: HTTPFields(stored: text(column + 1)),
+      status: status, fields: HTTPFields(stored: utf8(column + 1)),
       requestTime: time(column + 3), responseTime: time(column + 4),
-      varyValues: HTTPFields(stored: text(column + 2)))
+      varyValues: HTTPFields(stored: utf8(column + 2)))
   }
 
   private func original(from column: Int32) -> Original? {

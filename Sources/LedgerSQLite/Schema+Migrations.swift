@@ -171,4 +171,69 @@ extension Schema {
       PRIMARY KEY (job, place)
     ) STRICT, WITHOUT ROWID;
     """
+
+  /// Entries lie in the order in which they came, which is nearly that in which they fall due: so those that
+  /// are settled together share pages, where those of like keys have nothing to do with each other.
+  static let entriesInOrder = """
+    CREATE TABLE entries_in_order (
+      key BLOB NOT NULL UNIQUE CHECK (length(key) = 16),
+      url TEXT NOT NULL,
+      status INTEGER,
+      -- "name:value" lines
+      fields TEXT,
+      vary_values TEXT,
+      request_time INTEGER,
+      response_time INTEGER,
+      redirect TEXT,
+      original BLOB CHECK (length(original) = 32),
+      original_bytes INTEGER,
+      original_format TEXT,
+      original_width INTEGER,
+      original_height INTEGER,
+      validated_at INTEGER,
+      failure_code TEXT,
+      failure_message TEXT,
+      failure_hint TEXT,
+      failure_disposition INTEGER,
+      failure_status INTEGER,
+      failure_at INTEGER,
+      failure_count INTEGER CHECK (failure_count >= 1),
+      failure_next_try INTEGER,
+      failure_is_servers_word INTEGER,
+      failing_since INTEGER,
+      -- new-bytes, same-bytes, not-modified, redirect, not-stored
+      last_answer TEXT,
+      -- The first of the 404s that have come in a row.
+      missing_since INTEGER,
+      -- "#rrggbb"; NULL until the original was decoded
+      original_color TEXT,
+      original_thumbhash BLOB,
+      -- What the original's decoder remarked, a line each; NULL: nothing.
+      original_warnings TEXT,
+      CHECK ((status IS NULL) = (response_time IS NULL)),
+      CHECK ((original IS NULL) = (original_bytes IS NULL)),
+      CHECK ((failure_code IS NULL) = (failure_count IS NULL)),
+      CHECK ((original_thumbhash IS NULL) = (original_color IS NULL))
+    ) STRICT;
+    -- The order of the items that name them, then those that only redirects lead to.
+    INSERT OR IGNORE INTO entries_in_order
+      SELECT entries.* FROM items CROSS JOIN entries ON entries.key = items.entry
+      ORDER BY items.number;
+    INSERT OR IGNORE INTO entries_in_order SELECT * FROM entries;
+    DROP TABLE entries;
+    ALTER TABLE entries_in_order RENAME TO entries;
+    CREATE INDEX entries_redirect ON entries (redirect) WHERE redirect IS NOT NULL;
+
+    CREATE TRIGGER entry_holds AFTER INSERT ON entries WHEN NEW.original IS NOT NULL BEGIN
+      UPDATE objects SET entries = entries + 1 WHERE digest = NEW.original;
+    END;
+    CREATE TRIGGER entry_changes AFTER UPDATE OF original ON entries
+    WHEN OLD.original IS NOT NEW.original BEGIN
+      UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
+      UPDATE objects SET entries = entries + 1 WHERE digest = NEW.original;
+    END;
+    CREATE TRIGGER entry_goes AFTER DELETE ON entries WHEN OLD.original IS NOT NULL BEGIN
+      UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
+    END;
+    """
 }

@@ -178,14 +178,19 @@ extension Claiming {
       }
       rowsLeft -= 1
       if row.int(2) != request.run.value, let entry = row.key(3), !claimed.contains(entry) {
-        if try isHeld(entry) {
+        if isLookOnly {
+          guard try isHeld(entry) else {
+            heldBack = true
+            lane.resumesAt = dueAt
+            return false
+          }
           cursor.passOver(entry)
-        } else if isLookOnly {
-          heldBack = true
-          lane.resumesAt = dueAt
-          return false
-        } else if try claim(entry, host.name, after: 0) {
-          wanted -= 1
+        } else {
+          switch try claim(entry, host.name, after: 0) {
+          case .claimed: wanted -= 1
+          case .held: cursor.passOver(entry)
+          case .notDue: break
+          }
         }
       }
       (lane.dueAt, lane.number) = (dueAt, row.int(0))
@@ -194,7 +199,9 @@ extension Claiming {
   }
 
   private func holder(of entry: EntryKey) throws(LedgerFailure) -> Holder? {
-    try transaction.holder(of: entry, at: request.now, lease: request.leaseDuration)
+    guard let holder = try transaction.holder(of: entry) else { return nil }
+    return try transaction.standing(
+      holder, of: entry, at: request.now, lease: request.leaseDuration)
   }
 
   private func isHeld(_ entry: EntryKey) throws(LedgerFailure) -> Bool {
@@ -205,67 +212,109 @@ extension Claiming {
 // MARK: Entries
 
 extension Claiming {
+  /// An entry's items in a job, each beside who holds the entry and the entry itself: one look instead of
+  /// one for each table, since every item that is due comes this way.
   static let itemsQuery: StaticString = """
-    SELECT number, id, variants, state, due_at, run, url, published FROM items
-    WHERE entry = ? AND job = ? AND number > ? ORDER BY number
+    SELECT i.number, i.id, i.variants, i.state, i.due_at, i.run, i.url, i.published,
+      l.token, l.owner, l.run, l.expires, e.*
+    FROM items AS i LEFT JOIN leases AS l ON l.entry = i.entry
+      LEFT JOIN entries AS e ON e.key = i.entry
+    WHERE i.entry = ? AND i.job = ? AND i.number > ? ORDER BY i.number
     """
+  private static let leaseColumn: Int32 = 8
+  private static let entryColumn: Int32 = 12
 
-  private struct DueItems {
+  private enum Attempt { case claimed, held, notDue }
+
+  private struct DueEntry {
+    /// Nil where it is not known yet.
+    var entry: Entry?
+    /// Those of the job's items that this run is to settle.
     var items: [ClaimedItem] = []
+    /// As the first of them has it.
     var url = ""
+    var isHeld = false
     var isCutShort = false
   }
 
-  /// The job's items of an entry that this run is to settle.
-  private func dueItems(
-    of entry: EntryKey, after number: Int64, limit: Int = itemsPerClaim
-  ) throws(LedgerFailure) -> DueItems {
-    var due = DueItems()
+  /// - Returns: of an entry that is held, nothing else.
+  private func dueEntry(
+    _ key: EntryKey, after number: Int64, limit: Int = itemsPerClaim
+  ) throws(LedgerFailure) -> DueEntry {
+    var due = DueEntry()
     let statement = try connection.statement(Self.itemsQuery)
-    statement.bind([.key(entry), .int(request.job.value), .int(number)])
+    statement.bind(1, .key(key))
+    statement.bind(2, .int(request.job.value))
+    statement.bind(3, .int(number))
+    var isFirst = true
     try connection.forEach(statement) { row throws(LedgerFailure) in
-      let state = ItemState(rawValue: row.count(3)) ?? .pending
-      guard row.int(5) != request.run.value, request.due.takes(state: state, dueAt: row.int(4)),
-        let id = try? ItemID(row.text(1))
-      else { return true }
+      if isFirst, let holder = row.holder(from: Self.leaseColumn) {
+        let standing = try transaction.standing(
+          holder, of: key, at: request.now, lease: request.leaseDuration)
+        due.isHeld = standing != nil
+        if due.isHeld { return false }
+      }
+      isFirst = false
+      guard let item = dueItem(row) else { return true }
       guard due.items.count < limit else {
         due.isCutShort = true
         return false
       }
-      due.url = row.text(6)
-      due.items.append(
-        ClaimedItem(
-          number: ItemNumber(row.int(0)), id: id,
-          variants: VariantNames.read(row.optionalText(2)), state: state,
-          published: row.publicationKey(7)))
+      if due.items.isEmpty {
+        due.url = row.text(6)
+        due.entry = row.entry(from: Self.entryColumn)
+      }
+      due.items.append(item)
       return true
     }
     return due
   }
 
-  /// - Returns: false where nothing of it is due any more.
+  /// - Returns: nil where the run is not to settle it.
+  private func dueItem(_ row: Row) -> ClaimedItem? {
+    let state = ItemState(rawValue: row.count(3)) ?? .pending
+    guard row.int(5) != request.run.value, request.due.takes(state: state, dueAt: row.int(4)),
+      let id = try? ItemID(row.text(1))
+    else { return nil }
+    return ClaimedItem(
+      number: ItemNumber(row.int(0)), id: id, variants: VariantNames.read(row.optionalText(2)),
+      state: state, published: row.publicationKey(7))
+  }
+
   private mutating func claim(
     _ key: EntryKey, _ host: String, after number: Int64
-  ) throws(LedgerFailure) -> Bool {
-    let due = try dueItems(of: key, after: number)
-    guard let last = due.items.last, let entry = try entry(key, url: due.url) else { return false }
+  ) throws(LedgerFailure) -> Attempt {
+    let due = try dueEntry(key, after: number)
+    if due.isHeld { return .held }
+    guard let last = due.items.last, let entry = due.entry ?? newEntry(key, due.url) else {
+      return .notDue
+    }
     let lease = try transaction.lease(
       key, run: request.run.value, until: request.now + request.leaseDuration)
-    claims.append(Claim(lease: lease, entry: entry, items: due.items))
+    claims.append(
+      Claim(lease: lease, entry: entry, items: due.items, made: try made(of: entry, for: due.items))
+    )
     claimed.insert(key)
     taken[host, default: 0] += 1
     cursor.passedOver[key] = due.isCutShort ? last.number.value : nil
-    return true
+    return .claimed
   }
 
-  private func entry(_ key: EntryKey, url: String) throws(LedgerFailure) -> Entry? {
-    if let known = try connection.first(
-      "SELECT * FROM entries WHERE key = ?", .key(key), read: { $0.entry() }), let known
-    {
-      return known
+  private func newEntry(_ key: EntryKey, _ url: String) -> Entry? {
+    (try? ItemURL(url)).map { Entry(key: key, url: $0) }
+  }
+
+  /// The files of an original's variants, where the names of all these items stand.
+  private func made(
+    of entry: Entry, for items: [ClaimedItem]
+  ) throws(LedgerFailure) -> [ObjectRecord]? {
+    guard let original = entry.original?.digest, items.allSatisfy({ $0.published != nil }) else {
+      return nil
     }
-    guard let url = try? ItemURL(url) else { return nil }
-    return Entry(key: key, url: url)
+    return try connection.all(
+      "SELECT digest, bytes FROM variants WHERE original = ? AND digest IS NOT NULL",
+      .digest(original)
+    ) { ObjectRecord(digest: $0.digest(0)!, bytes: $0.count(1)) }  // 32 bytes by its CHECK
   }
 }
 
@@ -285,7 +334,7 @@ extension Claiming {
         continue
       }
       guard !isFull else { continue }
-      let due = try dueItems(of: entry, after: after, limit: 1)
+      let due = try dueEntry(entry, after: after, limit: 1)
       guard let url = try? ItemURL(due.url), !due.items.isEmpty else {
         cursor.passedOver[entry] = nil
         continue

@@ -13,19 +13,28 @@ extension Transaction {
   func holder(of entry: EntryKey) throws(LedgerFailure) -> Holder? {
     try connection.first(
       "SELECT token, owner, run, expires FROM leases WHERE entry = ?", .key(entry)
-    ) { Holder(token: $0.int(0), owner: $0.text(1), run: $0.int(2), expires: $0.time(3)) }
+    ) { $0.holder(from: 0) } ?? nil
   }
 
   /// Who holds an entry at a time; nil where nobody does any more.
+  func holder(
+    of entry: EntryKey, at now: Timestamp, lease: Duration
+  ) throws(LedgerFailure) -> Holder? {
+    guard let holder = try holder(of: entry) else { return nil }
+    return try standing(holder, of: entry, at: now, lease: lease)
+  }
+
+  /// A holder as far as its lease holds at a time; nil where it has ended.
   ///
   /// No lease ends later than a whole one from now, unless the clock went back since. Then it is cut to
   /// that: a holder that lives renews it long before, and what a dead one holds is not held for ever.
   ///
   /// - Parameter lease: how long whoever asks would hold it.
-  func holder(
-    of entry: EntryKey, at now: Timestamp, lease: Duration
+  func standing(
+    _ holder: Holder, of entry: EntryKey, at now: Timestamp, lease: Duration
   ) throws(LedgerFailure) -> Holder? {
-    guard var holder = try holder(of: entry), holder.expires > now else { return nil }
+    guard holder.expires > now else { return nil }
+    var holder = holder
     if holder.expires > now + lease {
       holder.expires = now + lease
       try connection.run(
@@ -40,17 +49,23 @@ extension Transaction {
   ///
   /// - Returns: false where somebody else has claimed the entry since; nothing was changed.
   func end(_ lease: Lease) throws(LedgerFailure) -> Bool {
-    try connection.run(
-      "DELETE FROM leases WHERE entry = ? AND token = ?", .key(lease.entry), .int(lease.token)) == 1
+    try connection.run("DELETE FROM leases WHERE entry = ? AND token = ?") {
+      $0.bind(1, .key(lease.entry))
+      $0.bind(2, .int(lease.token))
+    } == 1
   }
 
   /// Gives out a new lease, whoever held the entry before.
   func lease(_ entry: EntryKey, run: Int64, until expires: Timestamp) throws(LedgerFailure) -> Lease
   {
     let token = try nextToken()
-    try connection.run(
-      "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, NULL)", .key(entry), .int(token),
-      .text(owner), .int(run), .time(expires))
+    try connection.run("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, NULL)") {
+      $0.bind(1, .key(entry))
+      $0.bind(2, .int(token))
+      $0.bind(3, owner)
+      $0.bind(4, .int(run))
+      $0.bind(5, .time(expires))
+    }
     return Lease(entry: entry, token: token, expires: expires)
   }
 
@@ -76,5 +91,14 @@ extension Transaction {
       released.append((lease.entry, holder.run))
     }
     return released
+  }
+}
+
+extension Row {
+  /// Columns token, owner, run, expires; nil where they are NULL.
+  func holder(from column: Int32) -> Holder? {
+    guard !isNull(column) else { return nil }
+    return Holder(
+      token: int(column), owner: text(column + 1), run: int(column + 2), expires: time(column + 3))
   }
 }

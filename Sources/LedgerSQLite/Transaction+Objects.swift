@@ -94,8 +94,8 @@ extension Settlement {
   /// Every object that it says something rests on.
   fileprivate var references: [Digest] {
     var references: [Digest] = []
-    for case .stored(let entry) in entries {
-      if let original = entry.original { references.append(original.digest) }
+    for change in entries {
+      if let original = change.kept?.original { references.append(original.digest) }
     }
     for variant in variants {
       if case .made(let made) = variant.state { references.append(made.digest) }

@@ -67,19 +67,52 @@ extension Transaction {
     var result = EntryChanges()
     for change in changes {
       switch change {
+      case .confirmed(let entry, let since):
+        if try !refresh(entry, since: since) { try replace(with: entry, &result) }
       case .stored(let entry):
-        let before = try standing(of: entry)
-        if before.differs { result.replaced.append(entry) }
-        try write(entry)
-        if let original = before.original, original != entry.original?.digest {
-          result.left.insert(original)
-        }
+        try replace(with: entry, &result)
       case .purged(let entry):
         result.purged.append(entry)
         try write(entry.stub)
       }
     }
     return result
+  }
+
+  private func replace(
+    with entry: Entry, _ changes: inout EntryChanges
+  ) throws(LedgerFailure) {
+    let before = try standing(of: entry)
+    if before.differs { changes.replaced.append(entry) }
+    try write(entry)
+    if let original = before.original, original != entry.original?.digest {
+      changes.left.insert(original)
+    }
+  }
+
+  /// Moves the freshness of the response that has been in force since then, and nothing else.
+  ///
+  /// - Returns: false where another is in force by now, or it failed: nothing was changed.
+  private func refresh(_ entry: Entry, since: Timestamp) throws(LedgerFailure) -> Bool {
+    guard let response = entry.response, let original = entry.original else { return false }
+    let changed = try connection.run(
+      """
+      UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
+        validated_at = ?, last_answer = ?
+      WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL
+      """
+    ) {
+      $0.bind(1, response.fields.stored)
+      $0.bind(2, response.varyValues.stored)
+      $0.bind(3, .time(response.requestTime))
+      $0.bind(4, .time(response.responseTime))
+      $0.bind(5, .time(entry.validatedAt))
+      $0.bind(6, .text(entry.lastAnswer?.rawValue))
+      $0.bind(7, .key(entry.key))
+      $0.bind(8, .time(since))
+      $0.bind(9, .digest(original.digest))
+    }
+    return changed == 1
   }
 
   private func write(_ entry: Entry) throws(LedgerFailure) {
@@ -269,7 +302,12 @@ extension Transaction {
       """
       SELECT job, state, due_at, host, run, since, id, published FROM items
       WHERE number = ? AND job = ? AND entry = ?
-      """, .int(item.item.value), .int(settlement.job.value), .key(settlement.lease.entry)
+      """,
+      binding: {
+        $0.bind(1, .int(item.item.value))
+        $0.bind(2, .int(settlement.job.value))
+        $0.bind(3, .key(settlement.lease.entry))
+      }
     ) {
       SettledItem.Row(
         standing: $0.standing(from: 0), since: $0.int(5), id: $0.text(6),
@@ -301,6 +339,23 @@ extension Transaction {
     // 0 is kept for what is made due at once: nothing settled stands among that.
     new.dueAt = max(1, item.dueAt.milliseconds)
     new.run = settlement.run.value
+    try write(new, after: old.standing, item)
+    tally.leave(old.standing)
+    tally.enter(new)
+  }
+
+  private func write(
+    _ new: Standing, after old: Standing, _ item: ItemSettlement
+  ) throws(LedgerFailure) {
+    if old.state == .well, new.state == .well {
+      // What is well has no failure, before and after.
+      try connection.run("UPDATE items SET due_at = ?, run = ? WHERE number = ?") {
+        $0.bind(1, .int(new.dueAt))
+        $0.bind(2, .int(new.run))
+        $0.bind(3, .int(item.item.value))
+      }
+      return
+    }
     try connection.run(
       """
       UPDATE items SET state = ?, due_at = ?, run = ?, failure_code = ?, failure_message = ?,
@@ -308,7 +363,5 @@ extension Transaction {
       """,
       [.int(new.state.rawValue), .int(new.dueAt), .int(new.run)]
         + (item.failure?.columns ?? FailureRecord.noColumns) + [.int(item.item.value)])
-    tally.leave(old.standing)
-    tally.enter(new)
   }
 }

@@ -11,9 +11,6 @@ import Vocabulary
 struct ItemRun {
   let context: RunContext
   let claim: Claim
-  /// The files of the original's variants, looked up for many claims at once; nil where its items' names
-  /// may not stand anyway.
-  let made: [ObjectRecord]?
 
   private var worker: Worker { context.worker }
   private var settings: JobSettings { context.settings }
@@ -150,7 +147,7 @@ struct ItemRun {
   ) -> Result? {
     guard let outcome = bytes.arrival.outcomeOfKnownBytes else { return nil }
     let original = bytes.original.digest
-    guard let made, original == claim.entry.original?.digest,
+    guard let made = claim.made, original == claim.entry.original?.digest,
       made.allSatisfy({ worker.store.contains($0.digest, bytes: $0.bytes) })
     else { return nil }
     for (item, page) in zip(claim.items, pages) {
@@ -163,7 +160,7 @@ struct ItemRun {
       ItemSettlement(
         item: item.number, outcome: outcome, state: .well, dueAt: dueAt, published: item.published)
     }
-    if bytes.entry != bytes.previous { settlement.entries.append(.stored(bytes.entry)) }
+    if let change = bytes.change { settlement.entries.append(change) }
     return Result(settlement: settlement)
   }
 
@@ -292,6 +289,19 @@ extension ItemSettlement {
     return refused.first {
       $0.link.job == job && $0.link.object != nil && paths.contains(ExactText($0.link.path))
     }?.failure
+  }
+}
+
+extension WalkResult.Bytes {
+  /// What becomes of the entry where it keeps its bytes; nil: nothing.
+  fileprivate var change: EntryChange? {
+    guard case .confirmed = arrival else {
+      return entry == previous ? nil : .stored(entry)
+    }
+    guard let response = entry.response, let before = previous.response, previous.failure == nil,
+      response.hasValidators(of: before)
+    else { return .stored(entry) }
+    return .confirmed(entry, since: before.responseTime)
   }
 }
 

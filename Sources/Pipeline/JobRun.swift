@@ -201,8 +201,7 @@ package struct JobRun: Sendable {
             break
           }
           left -= result.claims.count
-          let made = try await madeObjects(for: result.claims)
-          start(result.claims, made, context, &group)
+          start(result.claims, context, &group)
           guard result.claims.isEmpty else { continue }
           if try await waitForMore(after: result, hosts) { continue }
           if isAllRead { break }
@@ -294,19 +293,8 @@ package struct JobRun: Sendable {
     result.claims = kept
   }
 
-  /// Of those claims whose items' names may stand, by original.
-  private func madeObjects(
-    for claims: [Claim]
-  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
-    let originals = claims.compactMap { claim in
-      claim.items.allSatisfy { $0.published != nil } ? claim.entry.original?.digest : nil
-    }
-    return originals.isEmpty ? [:] : try await worker.ledger.madeObjects(of: originals)
-  }
-
   private func start(
-    _ claims: [Claim], _ made: [Digest: [ObjectRecord]], _ context: RunContext,
-    _ group: inout DiscardingTaskGroup
+    _ claims: [Claim], _ context: RunContext, _ group: inout DiscardingTaskGroup
   ) {
     if !claims.isEmpty { board.waits(for: nil) }
     for claim in claims {
@@ -314,9 +302,7 @@ package struct JobRun: Sendable {
       board.started(host: claim.entry.url.host)
       group.addTask {
         do {
-          try await ItemRun(
-            context: context, claim: claim, made: claim.entry.original.flatMap { made[$0.digest] }
-          ).perform()
+          try await ItemRun(context: context, claim: claim).perform()
         } catch {
           // Its lease is given back with the others when all have ended. What a transfer says that was
           // cancelled, or did not begin any more, is no reason to stop: the stop is its reason.

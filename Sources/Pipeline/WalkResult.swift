@@ -76,12 +76,12 @@ extension EntryChange {
   fileprivate var entry: Entry {
     get {
       switch self {
-      case .stored(let entry), .purged(let entry): entry
+      case .stored(let entry), .confirmed(let entry, since: _), .purged(let entry): entry
       }
     }
     set {
       switch self {
-      case .stored: self = .stored(newValue)
+      case .stored, .confirmed: self = .stored(newValue)
       case .purged: self = .purged(newValue)
       }
     }

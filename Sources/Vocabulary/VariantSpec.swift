@@ -55,18 +55,21 @@ package struct VariantSpec: Sendable, Hashable {
 
     /// - Parameter text: `#rgb` or `#rrggbb`.
     package init?(_ text: some StringProtocol) {
-      guard text.hasPrefix("#") else { return nil }
-      let digits = text.dropFirst().map(\.hexDigitValue)
-      guard digits.count == 3 || digits.count == 6, digits.allSatisfy({ $0 != nil }) else {
-        return nil
+      guard text.utf8.first == UInt8(ascii: "#") else { return nil }
+      var (value, count) = (UInt32(0), 0)
+      for byte in text.utf8.dropFirst() {
+        guard count < 6, let digit = byte.hexDigitValue else { return nil }
+        value = value << 4 | UInt32(digit)
+        count += 1
       }
-      let values = digits.map { UInt8($0!) }
-      if values.count == 3 {
-        (red, green, blue) = (values[0] * 17, values[1] * 17, values[2] * 17)
-      } else {
-        red = values[0] << 4 | values[1]
-        green = values[2] << 4 | values[3]
-        blue = values[4] << 4 | values[5]
+      func bits(from place: UInt32, _ width: UInt32) -> UInt8 {
+        UInt8(value >> place & (1 << width - 1))
+      }
+      switch count {
+      case 3:
+        (red, green, blue) = (bits(from: 8, 4) * 17, bits(from: 4, 4) * 17, bits(from: 0, 4) * 17)
+      case 6: (red, green, blue) = (bits(from: 16, 8), bits(from: 8, 8), bits(from: 0, 8))
+      default: return nil
       }
     }
 
@@ -218,5 +221,17 @@ package struct Recipe: Sendable, Hashable {
     self.background = background
     self.enlarge = enlarge == "1"
     self.encoder = String(encoder)
+  }
+}
+
+extension UInt8 {
+  /// Of an ASCII digit.
+  fileprivate var hexDigitValue: UInt8? {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+    default: nil
+    }
   }
 }

@@ -129,11 +129,6 @@ private struct Housed: Ledger {
   func variants(of original: Digest) async throws(LedgerFailure) -> [VariantRecord] {
     try await ledger.variants(of: original)
   }
-  func madeObjects(
-    of originals: [Digest]
-  ) async throws(LedgerFailure) -> [Digest: [ObjectRecord]] {
-    try await ledger.madeObjects(of: originals)
-  }
   func items(naming key: EntryKey) async throws(LedgerFailure) -> [ItemView] {
     try await ledger.items(naming: key)
   }
@@ -354,7 +349,7 @@ extension Settlement {
   /// The first entry that it stores or purges.
   var entry: Entry {
     switch entries[0] {
-    case .stored(let entry), .purged(let entry): entry
+    case .stored(let entry), .confirmed(let entry, since: _), .purged(let entry): entry
     }
   }
 }

@@ -37,6 +37,64 @@ import Vocabulary
   }
 
   @Test(arguments: LedgerKind.all)
+  func `that confirms a response moves its freshness and nothing else`(
+    _ kind: LedgerKind
+  ) async throws {
+    var scene = try await Scene(kind)
+    try await scene.read(items(1))
+    try await scene.runOnce()
+    scene.clock.advance(by: .days(2))
+    try await scene.beginRun()
+    let claim = try await scene.claim().claims[0]
+    var confirmed = scene.fetched(claim)
+    let since = try #require(claim.entry.response?.responseTime)
+    confirmed.entries = [.confirmed(confirmed.entry, since: since)]
+    try await scene.settle(confirmed)
+    let entry = try #require(try await scene.ledger.entry(claim.lease.entry))
+    #expect(entry == confirmed.entry)
+    #expect(entry.response?.responseTime == scene.clock.now)
+    let view = try await scene.view("sku-0")
+    #expect(view.dueAt == confirmed.items[0].dueAt && view.published.count == 1)
+    #expect(try await scene.statusOfJob().fresh == 1)
+  }
+
+  /// What has become of the entry since the confirmation was asked for.
+  private static let meanwhile: [(String, @Sendable (inout Entry) -> Void)] = [
+    ("another response is in force", { $0.response?.responseTime = Timestamp(milliseconds: 5) }),
+    (
+      "it has failed",
+      {
+        $0.failure = EntryFailure(
+          failure: .sample, status: 503, at: $0.validatedAt!, count: 1, nextTry: $0.validatedAt!,
+          isServersWord: false, since: $0.validatedAt!)
+      }
+    ),
+    ("it has other bytes", { $0.original?.digest = Digest(of: "others") }),
+  ]
+
+  @Test(arguments: meanwhile.indices)
+  func `that confirms what no longer stands writes the whole entry`(_ row: Int) async throws {
+    var scene = try await Scene(.sqlite)
+    try await scene.read(items(1))
+    try await scene.runOnce()
+    scene.clock.advance(by: .days(2))
+    try await scene.beginRun()
+    let claim = try await scene.claim().claims[0]
+    var other = scene.fetched(claim)
+    other.entries = [.stored(claim.entry.changed(by: Self.meanwhile[row].1))]
+    other.objects.append(ObjectRecord(digest: Digest(of: "others"), bytes: 1000))
+    try await scene.settle(other)
+
+    scene.clock.advance(by: .days(2))
+    try await scene.beginRun()
+    var late = scene.fetched(try await scene.claim().claims[0])
+    let since = try #require(claim.entry.response?.responseTime)
+    late.entries = [.confirmed(scene.fetched(claim).entry, since: since)]
+    try await scene.settle(late)
+    #expect(try await scene.ledger.entry(claim.lease.entry) == late.entry)
+  }
+
+  @Test(arguments: LedgerKind.all)
   func `of a redirect keeps its hops`(_ kind: LedgerKind) async throws {
     var scene = try await Scene(kind)
     try await scene.read([item("a", "https://h.example/old.jpg")])
@@ -249,5 +307,13 @@ import Vocabulary
     removal.object = nil
     try await scene.ledger.confirm([removal])
     #expect(try await scene.ledger.pendingLinks(limit: 10) == newer)
+  }
+}
+
+extension Entry {
+  fileprivate func changed(by change: (inout Entry) -> Void) -> Entry {
+    var changed = self
+    change(&changed)
+    return changed
   }
 }
