@@ -5,7 +5,7 @@ import Reporting
 import Storage
 import Vocabulary
 
-/// `purge URL…`: forgets entries and deletes their files.
+/// `purge URL…`: forgets entries and deletes their files, and what manifests' sources among them have sent.
 struct PurgeCommand {
   private let site: Site
   private let console: Console
@@ -53,12 +53,26 @@ struct PurgeCommand {
   func execute() async throws -> ExitCode {
     let keeper = try await site.openToKeep()
     let result = try await purge(keeper)
+    let sources = try await keeper.forgetSources(try await sourceKeys(keeper))
     await keeper.ledger.close()
     console.print([
       "\(counted(result.entries, "entry", "entries")) forgotten; "
         + "\(counted(result.items, "item")) to be fetched again"
+        + (sources == 0 ? "" : "; \(counted(sources, "source")) to be asked for anew")
     ])
     return .well
+  }
+
+  /// - Returns: nil where all are to go, those too that no job has any more.
+  private func sourceKeys(_ keeper: Housekeeper) async throws -> Set<EntryKey>? {
+    switch choice {
+    case .urls(let urls): return Set(urls.map { EntryKey($0) })
+    case .host(let host): return try await keeper.sourceKeys { $1.host == host }
+    case .all: return nil
+    case .job(let name):
+      let job = try await keeper.ledger.job(named: name)?.number
+      return try await keeper.sourceKeys { number, _ in number == job }
+    }
   }
 
   private func purge(_ keeper: Housekeeper) async throws -> PurgeResult {

@@ -37,6 +37,34 @@ extension LedgerReader {
         GROUP BY key HAVING sum(kept) <> sum(counted)
         """),
     Recount(
+      what: "items that no other try is expected to mend, by job",
+      query: """
+        SELECT key, sum(kept), sum(counted) FROM (
+          SELECT number AS key, dead AS kept, 0 AS counted FROM jobs
+          UNION ALL SELECT job, 0, count(*) FROM items NOT INDEXED
+            WHERE state = 2 AND (failure_disposition = -1 OR due_at >= 253402300799999)
+            GROUP BY job)
+        GROUP BY key HAVING sum(kept) <> sum(counted)
+        """),
+    Recount(
+      what: "failed items that another try may mend, by host",
+      query: """
+        SELECT key, sum(kept), sum(counted) FROM (
+          SELECT job || '/' || host AS key, n AS kept, 0 AS counted FROM host_failures
+          UNION ALL SELECT job || '/' || host, 0, count(*) FROM items
+            WHERE state = 2 AND failure_disposition >= 0 GROUP BY job, host)
+        GROUP BY key HAVING sum(kept) <> sum(counted)
+        """),
+    Recount(
+      what: "when a host's first failed item is due",
+      query: """
+        SELECT key, sum(kept), sum(counted) FROM (
+          SELECT job || '/' || host AS key, next_try AS kept, 0 AS counted FROM host_failures
+          UNION ALL SELECT job || '/' || host, 0, min(due_at) FROM items
+            WHERE state = 2 AND failure_disposition >= 0 GROUP BY job, host)
+        GROUP BY key HAVING sum(kept) <> sum(counted)
+        """),
+    Recount(
       what: "objects in all",
       query: """
         SELECT 'count', objects, n FROM meta, (SELECT count(*) AS n FROM objects)

@@ -2,7 +2,7 @@ import LedgerCore
 import Vocabulary
 
 // Status from kept counters: what is due comes from the counts per minute; only the minute that is
-// passing is looked at item by item, through the index of what is due.
+// passing is looked at item by item, through the index of what is due, which is one search for each host.
 
 extension LedgerReader {
   func status(at now: Timestamp) throws(LedgerFailure) -> LedgerStatus {
@@ -22,16 +22,21 @@ extension Connection {
 struct StatusReading {
   let connection: Connection
   let now: Timestamp
+  /// Where a minute has more items than this, or their job more hosts, they count as due when the minute
+  /// is over.
+  var mostLookedAt = 20_000
 
   private struct Job {
     var number: Int64
     var name: String
     var lastRun: Timestamp?
+    var dead: Int
   }
 
   func status() throws(LedgerFailure) -> LedgerStatus {
-    let jobs = try connection.all("SELECT number, name, last_run FROM jobs ORDER BY name") {
-      Job(number: $0.int(0), name: $0.text(1), lastRun: $0.optionalTime(2))
+    let jobs = try connection.all("SELECT number, name, last_run, dead FROM jobs ORDER BY name") {
+      Job(
+        number: $0.int(0), name: $0.text(1), lastRun: $0.optionalTime(2), dead: $0.count(3))
     }
     let totals = try connection.objectTotals()
     var status = LedgerStatus(
@@ -39,11 +44,9 @@ struct StatusReading {
       queueLeased: try leased(), queueDead: 0, nextExpiry: nil)
     for job in jobs {
       let due = try dueCounts(job.number)
-      var row = try row(of: job, due)
-      row.dead = try dead(job.number)
-      status.jobs.append(row)
+      status.jobs.append(try row(of: job, due))
       status.queuePending += due.values.reduce(0, +)
-      status.queueDead += row.dead
+      status.queueDead += job.dead
       status.hosts += try hostsInTrouble(job.number)
       if let expiry = try nextExpiry(job.number) {
         status.nextExpiry = min(status.nextExpiry ?? expiry, expiry)
@@ -95,24 +98,32 @@ struct StatusReading {
     }
   }
 
-  static let hostsInTroubleQuery: StaticString = """
-    SELECT host, min(due_at), count(*) FROM items
-    WHERE job = ? AND state = 2 AND failure_disposition >= 0
-    GROUP BY host HAVING min(due_at) > ?
+  static let fewerFailuresQuery: StaticString = """
+    SELECT n FROM host_failures WHERE job = ? AND n < ? ORDER BY n DESC LIMIT 1
+    """
+  static let hostsFailingQuery: StaticString = """
+    SELECT name, next_try FROM host_failures CROSS JOIN hosts ON number = host
+    WHERE job = ? AND n = ? AND next_try > ? ORDER BY next_try LIMIT ?
     """
 
-  /// Those of a job of which items failed and none is to be tried yet: as many as failed are read.
-  /// What another try does not mend, such as bytes that are no picture, is no trouble of the host's.
+  /// Those of a job of which items failed and none is to be tried yet, with most failures first. What
+  /// another try does not mend, such as bytes that are no picture, is no trouble of the host's.
+  ///
+  /// Each number of failures that some host has is looked up by itself, so that hosts with more of which
+  /// some is to be tried need not be passed over one by one: of ten million failures there are 4,471
+  /// different numbers at most, since these alone add up to more.
   private func hostsInTrouble(_ job: Int64) throws(LedgerFailure) -> [LedgerStatus.Host] {
-    let rows = try connection.all(Self.hostsInTroubleQuery, .int(job), .time(now)) {
-      (host: $0.int(0), until: $0.time(1), failures: $0.count(2))
-    }
     var hosts: [LedgerStatus.Host] = []
-    for row in rows.sorted(by: { $0.failures > $1.failures }).prefix(Self.hostsShown) {
-      let name = try connection.first(
-        "SELECT name FROM hosts WHERE number = ?", .int(row.host), read: { $0.text(0) })
-      guard let name else { continue }
-      hosts.append(.init(host: name, coolingUntil: row.until, failures: row.failures))
+    var failures = Int.max
+    while hosts.count < Self.hostsShown,
+      let fewer = try connection.first(
+        Self.fewerFailuresQuery, .int(job), .int(failures), read: { $0.count(0) })
+    {
+      failures = fewer
+      hosts += try connection.all(
+        Self.hostsFailingQuery, .int(job), .int(failures), .time(now),
+        .int(Self.hostsShown - hosts.count)
+      ) { .init(host: $0.text(0), coolingUntil: $0.time(1), failures: failures) }
     }
     return hosts
   }
@@ -127,10 +138,12 @@ struct StatusReading {
     ) { ($0.count(0), $0.count(1)) }
     func count(_ state: ItemState) -> Int { counts.first { $0.0 == state.rawValue }?.1 ?? 0 }
     let stale = due[.well] ?? 0
-    return LedgerStatus.Job(
+    var row = LedgerStatus.Job(
       name: job.name, items: counts.reduce(0) { $0 + $1.1 }, fresh: count(.well) - stale,
       stale: stale, failed: count(.failed) + count(.unusable), pending: count(.pending),
       notStored: count(.notStored), lastRun: job.lastRun)
+    row.dead = job.dead
+    return row
   }
 }
 
@@ -151,6 +164,16 @@ extension StatusReading {
     WHERE host_counts.job = ? AND items.due_at BETWEEN ? AND ? GROUP BY items.state
     """
 
+  /// Whether a minute is looked at item by item.
+  private func isLookedAt(_ minute: Int64, of job: Int64) throws(LedgerFailure) -> Bool {
+    let items = try connection.all(Self.minuteCountsQuery, .int(job), .int(minute)) { $0.count(1) }
+    guard case 1...max(1, mostLookedAt) = items.reduce(0, +) else { return false }
+    let hasManyHosts = try connection.first(
+      "SELECT 1 FROM host_counts WHERE job = ? LIMIT 1 OFFSET ?", .int(job), .int(mostLookedAt)
+    ) { _ in true }
+    return hasManyHosts == nil
+  }
+
   /// How many items of a job are due by now, by their state.
   func dueCounts(_ job: Int64) throws(LedgerFailure) -> [ItemState: Int] {
     var counts: [ItemState: Int] = [:]
@@ -161,27 +184,13 @@ extension StatusReading {
       try connection.all(Self.dueCountsQuery, .int(job), .int(thisMinute)) {
         ($0.count(0), $0.count(1))
       })
-    let inMinute = try connection.all(Self.minuteCountsQuery, .int(job), .int(thisMinute)) {
-      $0.count(1)
-    }
-    guard inMinute.contains(where: { $0 > 0 }) else { return counts }
+    guard try isLookedAt(thisMinute, of: job) else { return counts }
     add(
       try connection.all(
         Self.dueInMinuteQuery, .int(job), .int(thisMinute * Tally.millisecondsPerMinute),
         .time(now)
       ) { ($0.count(0), $0.count(1)) })
     return counts
-  }
-
-  static let deadQuery: StaticString = """
-    SELECT count(*) FROM items
-    WHERE job = ? AND state = 2 AND (failure_disposition = -1 OR due_at >= ?)
-    """
-
-  /// Failed items that no other try is expected to mend, or that are never due again: as many as failed
-  /// are read.
-  private func dead(_ job: Int64) throws(LedgerFailure) -> Int {
-    try connection.first(Self.deadQuery, .int(job), .time(.distantFuture)) { $0.count(0) } ?? 0
   }
 }
 
@@ -234,6 +243,7 @@ extension StatusReading {
     {
       let start = max(now.milliseconds, next * Tally.millisecondsPerMinute - 1)
       let end = (next + 1) * Tally.millisecondsPerMinute
+      guard try isLookedAt(next, of: job) else { return Timestamp(milliseconds: end) }
       let first = try connection.first(
         Self.firstInMinuteQuery, .int(job), .int(start), .int(end)
       ) { $0.optionalTime(0) }

@@ -156,7 +156,8 @@ extension LedgerReader {
     if rule.takesAll { return left }
     let connection = try live()
     var due = try connection.reading { () throws(LedgerFailure) in
-      try StatusReading(connection: connection, now: rule.horizon).dueCounts(job.value)
+      try StatusReading(connection: connection, now: rule.horizon, mostLookedAt: .max)
+        .dueCounts(job.value)
     }
     if rule.takesFailed { due[.failed] = left[.failed] }
     return left.reduce(into: [:]) { $0[$1.key] = min($1.value, due[$1.key] ?? 0) }

@@ -39,8 +39,11 @@ extension Row {
     guard let code = optionalText(column) else { return nil }
     return FailureRecord(
       code: code, message: text(column + 1), hint: text(column + 2),
-      disposition: Disposition(stored: int(column + 3)))
+      disposition: disposition(column + 3))
   }
+
+  /// Of a column that is not NULL.
+  func disposition(_ column: Int32) -> Disposition { Disposition(stored: int(column)) }
 }
 
 extension HTTPFields {

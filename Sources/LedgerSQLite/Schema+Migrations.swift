@@ -236,4 +236,31 @@ extension Schema {
       UPDATE objects SET entries = entries - 1 WHERE digest = OLD.original;
     END;
     """
+
+  static let failureCounts = """
+    -- Failed items that no other try is expected to mend, or that are never due again.
+    ALTER TABLE jobs ADD COLUMN dead INTEGER NOT NULL DEFAULT 0 CHECK (dead >= 0);
+    UPDATE jobs SET dead = counted.n
+      FROM (
+        SELECT job, count(*) AS n FROM items NOT INDEXED
+        WHERE state = 2 AND (failure_disposition = -1 OR due_at >= 253402300799999)
+        GROUP BY job
+      ) AS counted
+      WHERE counted.job = number;
+
+    -- Failed items that another try may mend, in the order of the tries.
+    CREATE INDEX items_mendable ON items (job, host, due_at)
+      WHERE state = 2 AND failure_disposition >= 0;
+    -- How many of them a host has, and when the first of them is due.
+    CREATE TABLE host_failures (
+      job INTEGER NOT NULL, host INTEGER NOT NULL, n INTEGER NOT NULL CHECK (n >= 0),
+      next_try INTEGER NOT NULL CHECK (next_try >= 0),
+      PRIMARY KEY (job, host)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO host_failures
+      SELECT job, host, count(*), min(due_at) FROM items INDEXED BY items_mendable
+      WHERE state = 2 AND failure_disposition >= 0 GROUP BY job, host;
+    -- The hosts with most of them that are left alone for now.
+    CREATE INDEX host_failures_most ON host_failures (job, n, next_try);
+    """
 }

@@ -9,6 +9,18 @@ struct Standing: Equatable {
   var host: Int64?
   /// The last run that settled it; 0 is none.
   var run: Int64
+  /// What its failure asks for; nil where it has none.
+  var failure: Disposition?
+
+  /// Failed so that no other try is expected to mend it, or never due again.
+  var isDead: Bool {
+    state == .failed && (failure == .giveUp || dueAt >= Timestamp.distantFuture.milliseconds)
+  }
+
+  /// Failed so that another try may mend it: a trouble of its host's.
+  var isMendable: Bool {
+    if state == .failed, case .retry? = failure { true } else { false }
+  }
 }
 
 /// The changes of one transaction to the kept counters, written once before its commit.
@@ -24,6 +36,10 @@ struct Tally {
   private(set) var minutes: [Minute: Int64] = [:]
   private(set) var hosts: [Host: Int64] = [:]
   private(set) var runs: [RunState: Int64] = [:]
+  /// By job.
+  private(set) var dead: [Int64: Int64] = [:]
+  /// Of mendable items. A zero counts as well: when the first of them is due may have changed.
+  private(set) var failures: [Host: Int64] = [:]
   var objects: Int64 = 0
   var objectBytes: Int64 = 0
   /// Jobs with items that were made due at once.
@@ -41,6 +57,10 @@ struct Tally {
       hosts[Host(job: item.job, host: host), default: 0] += n
     }
     if item.run != 0 { runs[RunState(run: item.run, state: state), default: 0] += n }
+    if item.isDead { dead[item.job, default: 0] += n }
+    if item.isMendable, let host = item.host {
+      failures[Host(job: item.job, host: host), default: 0] += n
+    }
   }
 }
 
@@ -71,6 +91,10 @@ extension Connection {
         insert: "INSERT INTO run_counts VALUES (?1, ?2, ?3)",
         "DELETE FROM run_counts WHERE run = ?1 AND state = ?2 AND n = 0", [key.run, key.state])
     }
+    for (job, n) in tally.dead where n != 0 {
+      try run("UPDATE jobs SET dead = dead + ?2 WHERE number = ?1", .int(job), .int(n))
+    }
+    for (key, n) in tally.failures { try addFailures(n, of: key) }
     if tally.objects != 0 || tally.objectBytes != 0 {
       try run(
         "UPDATE meta SET objects = objects + ?, object_bytes = object_bytes + ?",
@@ -89,5 +113,28 @@ extension Connection {
     let whole = key.map { SQLValue.int($0) }
     if try run(update, whole + [.int(n)]) == 0 { try run(insert, whole + [.int(n)]) }
     if n < 0, let deleteEmpty { try run(deleteEmpty, whole) }
+  }
+
+  /// The items are as they will be: who is first among them, one search tells.
+  private func addFailures(_ n: Int64, of key: Tally.Host) throws(LedgerFailure) {
+    let place: [SQLValue] = [.int(key.job), .int(key.host)]
+    let isKnown =
+      try run(
+        """
+        UPDATE host_failures SET n = n + ?3, next_try = coalesce(
+          (SELECT min(due_at) FROM items
+           WHERE job = ?1 AND host = ?2 AND state = 2 AND failure_disposition >= 0), 0)
+        WHERE job = ?1 AND host = ?2
+        """, place + [.int(n)]) > 0
+    if !isKnown, n != 0 {
+      try run(
+        """
+        INSERT INTO host_failures SELECT ?1, ?2, ?3, min(due_at) FROM items
+        WHERE job = ?1 AND host = ?2 AND state = 2 AND failure_disposition >= 0
+        """, place + [.int(n)])
+    }
+    if n < 0 {
+      try run("DELETE FROM host_failures WHERE job = ?1 AND host = ?2 AND n = 0", place)
+    }
   }
 }

@@ -40,7 +40,7 @@ extension Transaction {
   }
 
   static let notDueAtOnceQuery: StaticString = """
-    SELECT number, job, state, due_at, host, run FROM items
+    SELECT number, job, state, due_at, host, run, failure_disposition FROM items
     WHERE job = ? AND host = ? AND due_at > 0 LIMIT ?
     """
 
@@ -153,13 +153,14 @@ extension Transaction {
   func update(_ number: Int64, to item: IncomingItem) throws(LedgerFailure) -> Bool {
     let known = try connection.first(
       """
-      SELECT job, state, due_at, host, run, entry, variants, item_ids.signature
+      SELECT job, state, due_at, host, run, failure_disposition, entry, variants,
+        item_ids.signature
       FROM items JOIN item_ids USING (job, id) WHERE number = ?
       """, .int(number)
     ) { row in
       (
-        standing: row.standing(from: 0), entry: row.key(5), variants: row.optionalText(6),
-        signature: row.int(7)
+        standing: row.standing(from: 0), entry: row.key(6), variants: row.optionalText(7),
+        signature: row.int(8)
       )
     }
     guard let known else { return false }

@@ -84,6 +84,7 @@ extension Transaction {
     var new = old
     new.state = .failed
     new.dueAt = 1
+    new.failure = refused.failure.disposition
     try connection.run(
       """
       UPDATE items SET state = 2, due_at = 1, failure_code = ?, failure_message = ?,

@@ -45,7 +45,7 @@ extension Transaction {
     for (number, old) in items {
       try removeNames(ofItem: number, &links)
       var new = old
-      (new.state, new.dueAt) = (.pending, 0)
+      (new.state, new.dueAt, new.failure) = (.pending, 0, nil)
       try connection.run(
         """
         UPDATE items SET state = ?, due_at = 0, since = ?, published = NULL,

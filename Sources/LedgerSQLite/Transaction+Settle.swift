@@ -198,7 +198,9 @@ extension Transaction {
     naming key: EntryKey
   ) throws(LedgerFailure) -> [(number: Int64, standing: Standing)] {
     try connection.all(
-      "SELECT number, job, state, due_at, host, run FROM items WHERE entry = ?", .key(key)
+      """
+      SELECT number, job, state, due_at, host, run, failure_disposition FROM items WHERE entry = ?
+      """, .key(key)
     ) { ($0.int(0), $0.standing(from: 1)) }
   }
 }
@@ -300,7 +302,7 @@ extension Transaction {
   ) throws(LedgerFailure) -> SettledItem.Row? {
     try connection.first(
       """
-      SELECT job, state, due_at, host, run, since, id, published FROM items
+      SELECT job, state, due_at, host, run, failure_disposition, since, id, published FROM items
       WHERE number = ? AND job = ? AND entry = ?
       """,
       binding: {
@@ -310,8 +312,8 @@ extension Transaction {
       }
     ) {
       SettledItem.Row(
-        standing: $0.standing(from: 0), since: $0.int(5), id: $0.text(6),
-        published: $0.publicationKey(7))
+        standing: $0.standing(from: 0), since: $0.int(6), id: $0.text(7),
+        published: $0.publicationKey(8))
     }
   }
 
@@ -339,6 +341,7 @@ extension Transaction {
     // 0 is kept for what is made due at once: nothing settled stands among that.
     new.dueAt = max(1, item.dueAt.milliseconds)
     new.run = settlement.run.value
+    new.failure = item.failure?.disposition
     try write(new, after: old.standing, item)
     tally.leave(old.standing)
     tally.enter(new)

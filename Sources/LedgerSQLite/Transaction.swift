@@ -95,17 +95,19 @@ extension Transaction {
 
   func standing(of number: Int64) throws(LedgerFailure) -> Standing? {
     try connection.first(
-      "SELECT job, state, due_at, host, run FROM items WHERE number = ?", .int(number)
+      """
+      SELECT job, state, due_at, host, run, failure_disposition FROM items WHERE number = ?
+      """, .int(number)
     ) { $0.standing(from: 0) }
   }
 }
 
 extension Row {
-  /// Columns job, state, due_at, host, run.
+  /// Columns job, state, due_at, host, run, failure_disposition.
   func standing(from column: Int32) -> Standing {
     Standing(
       job: int(column), state: ItemState(rawValue: count(column + 1)) ?? .pending,
       dueAt: int(column + 2), host: isNull(column + 3) ? nil : int(column + 3),
-      run: int(column + 4))
+      run: int(column + 4), failure: isNull(column + 5) ? nil : disposition(column + 5))
   }
 }

@@ -234,12 +234,7 @@ package struct GarbageCollection: Sendable {
   /// What manifests' sources at URLs have sent, where no job has had them for long.
   private func collectSources() async throws {
     guard !rule.isDryRun else { return }
-    var needed: Set<EntryKey> = []
-    for job in try await keeper.ledger.jobs() {
-      for source in try await keeper.ledger.job(named: job.name)?.identity?.sources ?? [] {
-        if let url = SourceAddress(recorded: source.address)?.url { needed.insert(EntryKey(url)) }
-      }
-    }
+    let needed = try await keeper.sourceKeys()
     let before = Timestamp(
       milliseconds: keeper.now.milliseconds - rule.retain.wholeMilliseconds)
     try await keeper.store.sweepSources(keeping: needed, before: before)

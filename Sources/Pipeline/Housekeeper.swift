@@ -1,5 +1,7 @@
 import Fetching
+import Hashing
 import LedgerCore
+import Manifests
 import Storage
 import Threading
 import Vocabulary
@@ -57,6 +59,38 @@ package struct Housekeeper: Sendable {
       var sum = PurgeResult()
       try await forEachEntry { page in sum += try await purge(page.filter(isChosen).map(\.key)) }
       return sum
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  /// Deletes what sources of manifests have sent last: they are asked for as if for the first time.
+  ///
+  /// - Parameter keys: nil is all that there are.
+  /// - Returns: of how many something was kept.
+  package func forgetSources(_ keys: Set<EntryKey>?) async throws(RunStop) -> Int {
+    do {
+      return try await store.forgetSources(keys)
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  /// Of the sources at URLs from which jobs have their items.
+  package func sourceKeys(
+    where isChosen: (JobNumber, ItemURL) -> Bool = { _, _ in true }
+  ) async throws(RunStop) -> Set<EntryKey> {
+    do {
+      var keys: Set<EntryKey> = []
+      for job in try await ledger.jobs() {
+        for source in try await ledger.job(named: job.name)?.identity?.sources ?? [] {
+          guard let url = SourceAddress(recorded: source.address)?.url,
+            isChosen(job.number, url)
+          else { continue }
+          keys.insert(EntryKey(url))
+        }
+      }
+      return keys
     } catch {
       throw RunStop(error)
     }

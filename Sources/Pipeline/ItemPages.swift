@@ -18,6 +18,13 @@ actor ItemPages {
 
   // MARK: The manifest's own
 
+  /// The manifest itself, checked.
+  func manifest(
+    ofFileAt path: String, environment: [String: String]
+  ) throws(ManifestFailure) -> ManifestFile {
+    try ManifestFile.open(path: path, environment: environment)
+  }
+
   func open(_ manifest: ManifestFile) throws(RunStop) {
     do { items = try manifest.makeItemReader() } catch { throw RunStop(error) }
   }

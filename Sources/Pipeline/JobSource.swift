@@ -73,31 +73,13 @@ package struct ManifestRecall: Sendable {
         record.settingsDigest == Intake.settingsDigest(ofHead: record.settings),
         let settings = try? settings(fromHead: record.settings, environment: environment)
       else { continue }
-      guard let sources = await standing(identity.sources) else { continue }
-      if identity.isSame(as: found) {
-        guard sources != identity.sources else { return .known(record, settings) }
-        var renewed = identity
-        renewed.sources = sources
-        return .known(record, settings, identity: renewed)
-      }
-      guard await ItemPages().digest(ofFileAt: path) == identity.digest else { continue }
-      var renewed = ManifestIdentity(found, path: path, digest: identity.digest, readAt: now)
-      renewed.sources = sources
-      return .known(record, settings, identity: renewed)
+      // Those at URLs have to be asked.
+      guard identity.fileSources.count == identity.sources.count,
+        let same = await identity.stillStanding(at: now)
+      else { continue }
+      return .known(record, settings, identity: same == identity ? nil : same)
     }
     return nil
-  }
-
-  /// - Returns: what they are to be known by; nil where one is another, or at a URL: it has to be asked.
-  private func standing(_ sources: [SourceIdentity]) async -> [SourceIdentity]? {
-    var standing: [SourceIdentity] = []
-    for source in sources {
-      guard case .file? = SourceAddress(recorded: source.address)?.location,
-        let same = await source.stillStanding(at: now)
-      else { return nil }
-      standing.append(same)
-    }
-    return standing
   }
 }
 
@@ -108,7 +90,26 @@ extension ManifestIdentity {
       inode: file.inode, digest: digest)
   }
 
-  fileprivate func isSame(as file: ManifestFile.Identity) -> Bool {
-    inode == file.inode && modifiedNanoseconds == file.modifiedNanoseconds
+  var fileSources: [SourceIdentity] {
+    sources.filter {
+      if case .file? = SourceAddress(recorded: $0.address)?.location { true } else { false }
+    }
+  }
+
+  /// - Returns: what the manifest and its sources are to be known by from now on, those at URLs as before;
+  ///   nil where one of the files is another, or gone.
+  func stillStanding(at now: Timestamp) async -> ManifestIdentity? {
+    guard let file = ManifestFile.identity(ofFileAt: path), file.size == size else { return nil }
+    var renewed = self
+    let files = Set(fileSources)
+    for (place, source) in sources.enumerated() where files.contains(source) {
+      guard let same = await source.stillStanding(at: now) else { return nil }
+      renewed.sources[place] = same
+    }
+    if inode == file.inode, modifiedNanoseconds == file.modifiedNanoseconds { return renewed }
+    guard await ItemPages().digest(ofFileAt: path) == digest else { return nil }
+    renewed.modifiedNanoseconds = file.settledTime(at: now)
+    renewed.inode = file.inode
+    return renewed
   }
 }

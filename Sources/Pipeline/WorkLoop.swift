@@ -53,8 +53,14 @@ package struct WorkLoop: Sendable {
   /// - Returns: the failures that kept jobs from being drained; empty where `drains` is false.
   package func run(drains: Bool) async throws(RunStop) -> [FailureRecord] {
     let state = WorkState()
+    let watch = ManifestWatch(
+      worker: worker, environment: environment, tell: tell.cannot, isStopped: isStopped)
+    // Who drains the queue takes it as it is.
+    let watching = drains ? nil : Task { await watch.run() }
+    var stop: RunStop?
     do {
       try await withThrowingDiscardingTaskGroup { group in
+        defer { watching?.cancel() }
         while !isStopped() {
           let due = try await dueJobs(state)
           for job in due where state.begin(job.number) {
@@ -67,8 +73,10 @@ package struct WorkLoop: Sendable {
     } catch is CancellationError {
       // It ends like any other stop.
     } catch {
-      throw RunStop(error)
+      stop = RunStop(error)
     }
+    await watching?.value
+    if let stop { throw stop }
     return drains ? state.failures : []
   }
 

@@ -59,6 +59,22 @@ struct SourceFolder: Sendable {
     unlinkat(folder.descriptor, "\(key).\(digest)", 0)
   }
 
+  /// - Parameter keys: nil is all that there are.
+  /// - Returns: of how many keys something was kept.
+  func forget(_ keys: Set<EntryKey>?) throws(StorageFailure) -> Int {
+    guard let folder = try? Folder(opening: root.sources) else { return 0 }
+    var forgotten: Set<EntryKey> = []
+    for name in try folder.names() {
+      guard let key = name.split(separator: ".").first.flatMap({ EntryKey(hex: $0) }),
+        keys?.contains(key) ?? true
+      else { continue }
+      unlinkat(folder.descriptor, name, 0)
+      forgotten.insert(key)
+    }
+    if !forgotten.isEmpty { try folder.sync() }
+    return forgotten.count
+  }
+
   /// Deletes what was written before a time, of keys that nobody needs, and bodies that no note names.
   func sweep(keeping needed: Set<EntryKey>, before: Timestamp) throws(StorageFailure) {
     guard let folder = try? Folder(opening: root.sources) else { return }
@@ -132,6 +148,17 @@ extension ObjectStore {
     let sources = sources
     try await onThread(named: "store-source") { () throws(StorageFailure) in
       sources.forget(key, digest)
+    }
+  }
+
+  /// Deletes all that was kept of sources. Who reads one at this moment reads on.
+  ///
+  /// - Parameter keys: nil is all that there are.
+  /// - Returns: of how many something was kept.
+  package func forgetSources(_ keys: Set<EntryKey>?) async throws(StorageFailure) -> Int {
+    let sources = sources
+    return try await onThread(named: "store-source") { () throws(StorageFailure) in
+      try sources.forget(keys)
     }
   }
 

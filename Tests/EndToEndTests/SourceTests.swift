@@ -59,6 +59,61 @@ import Testing
     #expect(scenario.publishedPaths == ["thumb/b.jpg", "thumb/c.jpg"])
   }
 
+  struct Purge: CustomTestStringConvertible, Sendable {
+    var testDescription: String { arguments.joined(separator: " ") }
+    /// FEED stands for the feed's URL.
+    var arguments: [String]
+    var told: String
+    var isAskedAnew = true
+  }
+
+  static let purges = [
+    Purge(
+      arguments: ["FEED"],
+      told: "0 entries forgotten; 0 items to be fetched again; 1 source to be asked for anew\n"),
+    Purge(
+      arguments: ["--job", "job"],
+      told: "2 entries forgotten; 2 items to be fetched again; 1 source to be asked for anew\n"),
+    Purge(
+      arguments: ["--host", "127.0.0.1"],
+      told: "2 entries forgotten; 2 items to be fetched again; 1 source to be asked for anew\n"),
+    Purge(
+      arguments: ["--all"],
+      told: "2 entries forgotten; 2 items to be fetched again; 1 source to be asked for anew\n"),
+    Purge(
+      arguments: ["--host", "elsewhere.example"],
+      told: "0 entries forgotten; 0 items to be fetched again\n", isAskedAnew: false),
+    Purge(
+      arguments: ["http://127.0.0.1/feed.csv"],
+      told: "0 entries forgotten; 0 items to be fetched again\n", isAskedAnew: false),
+  ]
+
+  @Test(arguments: purges)
+  func `keeps nothing of a feed that is purged, and has it sent anew`(_ purge: Purge) async throws {
+    let shop = try Shop()
+    defer { shop.origin.stop() }
+    let feed = shop.origin.url("/feed.csv")
+    var scenario = Scenario()
+    scenario.settings["sources"] = [feed]
+    let manifest = try scenario.manifest([])
+    shop.says("a", "b")
+    #expect(try await scenario.run(manifest).nonzero == ["fetched": 2])
+    let result = try await ProgramRun(
+      "thumbworker",
+      ["purge"] + purge.arguments.map { $0 == "FEED" ? feed : $0 } + ["--root", scenario.root],
+      in: scenario.folder.path
+    ).result()
+    #expect(result.status == 0 && result.output == purge.told)
+    let kept = try FileManager.default.contentsOfDirectory(atPath: scenario.root + "/sources")
+    #expect(kept.isEmpty == purge.isAskedAnew)
+    let asked = shop.origin.requests.count
+    #expect(try await scenario.run(manifest).status == 0)
+    let tags = shop.origin.requests.dropFirst(asked).filter { $0.path == "/feed.csv" }
+      .map { $0["If-None-Match"] }
+    #expect(tags == [purge.isAskedAnew ? nil : "\"a-b\""])
+    #expect(scenario.publishedPaths == ["thumb/a.jpg", "thumb/b.jpg"])
+  }
+
   @Test func `reads standard input, counts its bad lines and goes on`() async throws {
     let origin = try OriginServer.start { _ in .ok(PlainPNG.bytes()) }
     defer { origin.stop() }

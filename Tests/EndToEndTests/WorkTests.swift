@@ -147,6 +147,22 @@ private final class Queue {
     #expect(queue.origin.requests.isEmpty)
   }
 
+  @Test func `takes up what a manifest says by now, unless it drains`() async throws {
+    let queue = try Queue()
+    #expect(try await queue.enqueue("one", ["a"]).status == 0)
+    #expect(try await queue.work("--drain").result().status == 0)
+    let manifest = try queue.scenario.beside("one").manifest(
+      ["a", "b"].map { ["id": $0, "url": queue.origin.url("/\($0)")] })
+    let then = timeval(tv_sec: time(nil) - 60, tv_usec: 0)
+    utimes(manifest, [then, then])
+    #expect(try await queue.work("--drain").result().status == 0)
+    #expect(queue.published("one") == 1)
+    let worker = try queue.work()
+    try await queue.wait { queue.published("one") == 2 }
+    worker.signal(SIGTERM)
+    #expect(await worker.result().status == 143)
+  }
+
   @Test func `writes its log where the file's name leads after SIGHUP`() async throws {
     let queue = try Queue()
     let log = queue.scenario.folder.path + "/worker.log"

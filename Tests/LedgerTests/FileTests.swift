@@ -403,6 +403,13 @@ private func expectTrueCounters(
       "SELECT run, state, count(*) FROM items WHERE run > 0 GROUP BY 1, 2 ORDER BY 1, 2"
     ),
     (
+      "SELECT job, host, n, next_try FROM host_failures ORDER BY 1, 2",
+      """
+      SELECT job, host, count(*), min(due_at) FROM items
+      WHERE state = 2 AND failure_disposition >= 0 GROUP BY 1, 2 ORDER BY 1, 2
+      """
+    ),
+    (
       "SELECT objects, object_bytes FROM meta",
       "SELECT count(*), coalesce(sum(bytes), 0) FROM objects"
     ),

@@ -17,6 +17,7 @@ extension ForeignProgram {
   /// Tables that grow with the items.
   private static let large = [
     "items", "item_ids", "entries", "variants", "objects", "published", "due_counts",
+    "host_counts", "host_failures",
   ]
 
   @Test func `never scan a table that grows with the items`() async throws {
@@ -31,6 +32,10 @@ extension ForeignProgram {
             !step.hasPrefix("SCAN \(table)") || step.contains("published_pending"),
             "\(step) in: \(text)")
         }
+        // All of a job's items, or all that failed; those whose URL cannot be used are few.
+        #expect(
+          !(step.hasPrefix("SEARCH items ") && step.hasSuffix("(job=?)"))
+            || step.contains("items_unusable"), "\(step) in: \(text)")
         #expect(!step.contains("USE TEMP B-TREE FOR ORDER BY"), "\(step) in: \(text)")
         #expect(!step.contains("AUTOMATIC"), "\(step) in: \(text)")
       }
@@ -49,6 +54,28 @@ extension ForeignProgram {
       #expect(try foreign.plan(of: queries.sameTime) == ["\(start)=? AND rowid>?)"])
       guard let later = queries.later else { continue }
       #expect(try foreign.plan(of: later) == ["\(start)>?)"])
+    }
+  }
+
+  @Test func `of the status go straight to the failures that they tell`() async throws {
+    let folder = LedgerFolder()
+    let texts = try await everyQuery(on: folder)
+    let foreign = try ForeignProgram(folder.file("ledger.sqlite"))
+    let index = "SEARCH host_failures USING COVERING INDEX host_failures_most (job=? AND n"
+    #expect(try foreign.plan(of: StatusReading.fewerFailuresQuery) == ["\(index)<?)"])
+    #expect(
+      try foreign.plan(of: StatusReading.hostsFailingQuery) == [
+        "\(index)=? AND next_try>?)", "SEARCH hosts USING INTEGER PRIMARY KEY (rowid=?)",
+      ])
+    // Where they are kept, too, the first of a host's is one search.
+    let keeping = texts.filter {
+      $0.hasPrefix("INSERT INTO host_failures") || $0.hasPrefix("UPDATE host_failures")
+    }
+    #expect(keeping.count == 2)
+    for text in keeping {
+      #expect(
+        try foreign.plan(of: text).contains(
+          "SEARCH items USING INDEX items_mendable (job=? AND host=?)"), "\(text)")
     }
   }
 

@@ -1,4 +1,7 @@
+import ForeignSQLite
 import LedgerCore
+import LedgerSQLite
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -33,6 +36,56 @@ import Vocabulary
         #expect(status.nextExpiry == next)
       }
     }
+  }
+
+  struct Crowd: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var statement: String
+    var isToTheMinute: Bool
+  }
+
+  static let crowds = [
+    Crowd(
+      testDescription: "as many hosts as are looked at",
+      statement: "INSERT INTO host_counts SELECT 1, value + 10, 1 FROM numbers LIMIT 19998",
+      isToTheMinute: false),
+    Crowd(
+      testDescription: "one host more",
+      statement: "INSERT INTO host_counts SELECT 1, value + 10, 1 FROM numbers LIMIT 19999",
+      isToTheMinute: true),
+    Crowd(
+      testDescription: "as many items in the minute as are looked at",
+      statement: "UPDATE due_counts SET n = 20000 WHERE minute > 0", isToTheMinute: false),
+    Crowd(
+      testDescription: "one item more",
+      statement: "UPDATE due_counts SET n = 20001 WHERE minute > 0", isToTheMinute: true),
+  ]
+
+  @Test(arguments: crowds)
+  func `tells fresh from stale to the minute where there is too much to look at`(
+    _ crowd: Crowd
+  ) async throws {
+    let (folder, clock) = (LedgerFolder(), TestClock())
+    let ledger = try await LedgerSQLite.open(
+      path: folder.file("ledger.sqlite"), clock: clock.wall, owner: "test")
+    var scene = Scene(ledger: ledger, clock: clock)
+    try await scene.read(items(2, hosts: 2))
+    // The clock begins with a minute.
+    try await scene.runOnce { $0.fetched($1, lifetime: .seconds(90)) }
+    try ForeignProgram(folder.file("ledger.sqlite")).query(
+      """
+      WITH RECURSIVE numbers (value) AS (
+        VALUES (1) UNION ALL SELECT value + 1 FROM numbers LIMIT 20000)
+      \(crowd.statement)
+      """)
+    let due = crowd.isToTheMinute ? Duration.seconds(120) : .seconds(90)
+    let start = clock.now
+    var status = try await ledger.status(at: start + due - .milliseconds(1))
+    #expect(status.queuePending == 0 && status.jobs[0].stale == 0)
+    #expect(status.nextExpiry == start + due)
+    status = try await ledger.status(at: start + due)
+    #expect(status.queuePending >= 2 && status.jobs[0].stale == status.queuePending)
+    #expect(status.nextExpiry == nil)
   }
 
   @Test(arguments: LedgerKind.all)
