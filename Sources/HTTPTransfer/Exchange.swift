@@ -119,14 +119,29 @@ final class Exchange: Sendable {
   let isCancelled = Atomic(false)
   // Written once, before the exchange goes to the transfer thread through its inbox, whose lock
   // orders it; read on that thread only.
-  private nonisolated(unsafe) var waiter: UnsafeContinuation<ExchangeReport, Never>?
+  private nonisolated(unsafe) var waiter: UnsafeContinuation<Void, Never>?
+  // Written once, on the transfer thread or instead of posting it, before the waiter is told; taken by
+  // the waiter after that.
+  private nonisolated(unsafe) var report: ExchangeReport?
 
   init(_ request: consuming ExchangeRequest) { self.request = request }
 
   /// Before the exchange is posted: who resumes at its end.
   // Unsafe is the name of the one without a check: an exchange ends exactly once.
-  func resumeAtEnd(_ waiter: UnsafeContinuation<ExchangeReport, Never>) { self.waiter = waiter }
+  func tellAtEnd(_ waiter: UnsafeContinuation<Void, Never>) { self.waiter = waiter }
 
   /// Exactly once, on the transfer thread, or instead of posting it.
-  func end(_ report: consuming ExchangeReport) { waiter?.resume(returning: report) }
+  func end(_ report: consuming ExchangeReport) {
+    take(report)
+    tellWaiter()
+  }
+
+  /// The first half of its end.
+  func take(_ report: consuming ExchangeReport) { self.report = consume report }
+
+  /// The second.
+  func tellWaiter() { waiter?.resume() }
+
+  /// By the waiter, once.
+  func takeReport() -> ExchangeReport { report.take()! }
 }

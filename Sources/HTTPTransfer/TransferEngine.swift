@@ -76,9 +76,9 @@ package final class TransferEngine: Sendable {
     _ request: consuming ExchangeRequest
   ) async -> ExchangeReport {
     let exchange = Exchange(request)
-    return await withTaskCancellationHandler {
+    await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
-        exchange.resumeAtEnd(continuation)
+        exchange.tellAtEnd(continuation)
         if !inbox.post(.start(exchange)) { exchange.end(ExchangeReport(unstarted: .cancelled)) }
       }
     } onCancel: {
@@ -86,5 +86,6 @@ package final class TransferEngine: Sendable {
       exchange.isCancelled.store(true, ordering: .relaxed)
       _ = inbox.post(.cancel(exchange))
     }
+    return exchange.takeReport()
   }
 }
