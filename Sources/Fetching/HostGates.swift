@@ -11,7 +11,12 @@ final class HostGates: Sendable {
     case postponed(HostGate.Refusal)
   }
 
-  fileprivate struct Host {
+  // Unsafe is the name of the one without a check: whoever takes it out of `waiters` resumes it.
+  typealias Waiter = UnsafeContinuation<Admission, Never>
+
+  // An object, so that it is looked up once for each change. Unchecked: it never leaves `state`, whose
+  // lock protects it.
+  fileprivate final class Host: @unchecked Sendable {
     var gate = HostGate()
     /// When a timer will look at it.
     var timerAt: Duration?
@@ -19,7 +24,7 @@ final class HostGates: Sendable {
 
   fileprivate struct State {
     var hosts: [String: Host] = [:]
-    var waiters: [UInt64: CheckedContinuation<Admission, Never>] = [:]
+    var waiters: [UInt64: Waiter] = [:]
     var lastTicket: UInt64 = 0
     /// Idle hosts are forgotten when there are this many.
     var sweepAt = 1024
@@ -27,7 +32,7 @@ final class HostGates: Sendable {
 
   /// Continuations to resume and a timer to set, once the lock is free.
   fileprivate struct Actions {
-    var resumptions: [(CheckedContinuation<Admission, Never>, Admission)] = []
+    var resumptions: [(Waiter, Admission)] = []
     var timerAt: Duration?
     /// Of the ticket that has just entered, where it need not wait.
     var immediate: Admission?
@@ -62,9 +67,11 @@ final class HostGates: Sendable {
     return Turn(admission: later, now: then, waited: then - now)
   }
 
-  private func waitInLine(_ host: String, _ ticket: HostGate.Ticket) async -> Admission {
+  nonisolated(nonsending) private func waitInLine(
+    _ host: String, _ ticket: HostGate.Ticket
+  ) async -> Admission {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      await withUnsafeContinuation { continuation in
         change(host, waiting: (ticket.number, continuation)) { gate, now in
           gate.enter(ticket, at: now)
         }
@@ -79,8 +86,8 @@ final class HostGates: Sendable {
   /// - Parameter sign: what the transfer's end says of the host.
   func leave(_ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign) {
     let now = sleeper.now
-    let isDone = state.withLock { $0.leaveIfAlone(host, ticket, sign, at: now) }
-    if !isDone { change(host) { gate, now in gate.leave(ticket, sign, at: now) } }
+    let actions = state.withLock { $0.leave(host, ticket, sign, at: now) }
+    perform(actions, host)
   }
 
   /// The host has asked for no request before that time, on the sleeper's clock.
@@ -89,7 +96,7 @@ final class HostGates: Sendable {
   }
 
   private func cancel(_ host: String, _ ticket: HostGate.Ticket) {
-    let continuation = state.withLock { state -> CheckedContinuation<Admission, Never>? in
+    let continuation = state.withLock { state -> Waiter? in
       guard state.hosts[host]?.gate.giveUp(ticket.number) == true else { return nil }
       return state.waiters.removeValue(forKey: ticket.number)
     }
@@ -106,16 +113,21 @@ final class HostGates: Sendable {
 
   /// - Parameter waiting: who is resumed when that ticket starts or is sent away.
   func change(
-    _ host: String, waiting: (UInt64, CheckedContinuation<Admission, Never>)? = nil,
+    _ host: String, waiting: (UInt64, Waiter)? = nil,
     timerHasFired: Bool = false, _ decide: (inout HostGate, Duration) -> HostGate.Outcome
   ) {
     let now = sleeper.now
     let actions = state.withLock { state -> Actions in
       if let (number, continuation) = waiting { state.waiters[number] = continuation }
-      if timerHasFired { state.hosts[host]?.timerAt = nil }
-      let outcome = decide(&state.hosts[host, default: Host()].gate, now)
-      return state.actions(for: outcome, host, at: now)
+      let known = state.known(host)
+      if timerHasFired { known.timerAt = nil }
+      let outcome = decide(&known.gate, now)
+      return state.actions(for: outcome, host, known, at: now)
     }
+    perform(actions, host)
+  }
+
+  private func perform(_ actions: Actions, _ host: String) {
     for (continuation, admission) in actions.resumptions {
       continuation.resume(returning: admission)
     }
@@ -135,29 +147,31 @@ extension HostGates.State {
   fileprivate mutating func enterWithoutWaiting(
     _ host: String, _ ticket: HostGate.Ticket, at now: Duration
   ) -> HostGates.Admission? {
-    switch hosts[host, default: HostGates.Host()].gate.enterIfFirst(ticket, at: now) {
+    let known = known(host)
+    return switch known.gate.enterIfFirst(ticket, at: now) {
     case .start: .started(ticket)
-    case .postpone: .postponed(hosts[host]!.gate.refusal(at: now)!)
+    case .postpone: .postponed(known.gate.refusal(at: now)!)
     case .wait: nil
     }
   }
 
-  /// The short way, where nobody waits.
-  fileprivate mutating func leaveIfAlone(
+  /// A new host has its gate from now on.
+  fileprivate mutating func known(_ host: String) -> HostGates.Host {
+    if let known = hosts[host] { return known }
+    let new = HostGates.Host()
+    hosts[host] = new
+    return new
+  }
+
+  fileprivate mutating func leave(
     _ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign, at now: Duration
-  ) -> Bool {
-    guard let index = hosts.index(forKey: host),
-      hosts.values[index].gate.leaveIfAlone(ticket, sign, at: now)
-    else { return false }
-    if hosts.values[index].timerAt == nil, hosts.values[index].gate.isIdle(at: now) {
-      hosts.remove(at: index)
-    }
-    sweep(at: now)
-    return true
+  ) -> HostGates.Actions {
+    let known = known(host)
+    return actions(for: known.gate.leave(ticket, sign, at: now), host, known, at: now)
   }
 
   fileprivate mutating func actions(
-    for outcome: HostGate.Outcome, _ host: String, at now: Duration
+    for outcome: HostGate.Outcome, _ host: String, _ known: HostGates.Host, at now: Duration
   ) -> HostGates.Actions {
     var actions = HostGates.Actions()
     for ticket in outcome.started {
@@ -166,15 +180,13 @@ extension HostGates.State {
     }
     for ticket in outcome.postponed {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
-      actions.resumptions.append((waiter, .postponed(hosts[host]!.gate.refusal(at: now)!)))
+      actions.resumptions.append((waiter, .postponed(known.gate.refusal(at: now)!)))
     }
-    if let time = outcome.lookAt, time < hosts[host]?.timerAt ?? .seconds(Int64.max) {
-      hosts[host]?.timerAt = time
+    if let time = outcome.lookAt, time < known.timerAt ?? .seconds(Int64.max) {
+      known.timerAt = time
       actions.timerAt = time
     }
-    if let known = hosts[host], known.timerAt == nil, known.gate.isIdle(at: now) {
-      hosts[host] = nil
-    }
+    if known.timerAt == nil, known.gate.isIdle(at: now) { hosts[host] = nil }
     sweep(at: now)
     return actions
   }
