@@ -3,26 +3,38 @@ import HTTPTransfer
 import Threading
 import Vocabulary
 
-/// What the attempts of one hop come to. It belongs to the task that fetches; nobody else sees it.
+/// What the attempts of one hop come to.
+///
+/// A task that waits for its host's turn and then for its exchange is not woken between them: whoever makes
+/// way at the gate starts the exchange, and the transfer thread gives the turn back at its end, so that the
+/// next one's request leaves before any task has had a thread.
 // What is large stands here and on the stack of its functions, which are not inlined. In the fetching
 // function it would be part of the task's frame, and there are hundreds of tasks at a time: those that
 // allocate and touch many kilobytes each cost several times the work itself.
-final class Attempts {
+// Unchecked: it passes from its task to whoever lets it in, to the transfer thread and back, and is one's
+// at a time. The gates' lock, the engine's inbox and the continuation stand between them.
+final class Attempts: @unchecked Sendable {
   let request: FetchRequest
   var effort = FetchEffort()
   /// Of the body, from an earlier process; then what this one has come to.
   var partial: PartialBody?
-  /// For the attempt that has begun, of the time that the whole may take.
-  private var left: Duration = .zero
-  var hasTime: Bool { left > .zero }
 
   private let fetcher: Fetcher
   private let fields: RequestFields
   private let outOfTime: TransferFault
   private var deadline: Duration?
-  private var ticket: HostGate.Ticket?
   /// How the last attempt ended.
   private var ended: Ended?
+
+  // Of the attempt under way.
+  private var exchange: Exchange?
+  private var enteredAt: Duration = .zero
+  /// Of the time that the whole may take.
+  private var left: Duration = .zero
+  private var ticket: HostGate.Ticket?
+  /// Why it was let in and did not start.
+  private var unstarted: TransferFault?
+  private var verdict: Verdict?
 
   private typealias Ended = Result<FetchedResponse, FetchFailure>
 
@@ -45,30 +57,50 @@ final class Attempts {
 
   // MARK: One attempt
 
-  /// - Returns: false where nothing is to be asked: then there is a result.
-  @inline(never)
-  func begin(_ turn: HostGates.Turn) throws(FetchFailure) -> Bool {
-    effort.waited += turn.waited
-    switch turn.admission {
-    case .started(let given):
-      guard effort.requests > 0 || request.mayBegin() else {
-        fetcher.gates.leave(request.url.host, given, .none)
-        throw .cancelled(request.url, effort: effort)
-      }
-      ticket = given
-    case .cancelled: throw .cancelled(request.url, effort: effort)
-    case .postponed(let refusal):
-      ended = postponed(refusal)
-      return false
+  /// Waits for the host's turn and makes an exchange. Cancelling the task ends it wherever it stands.
+  nonisolated(nonsending) func attempt() async -> Verdict {
+    let (exchange, ticket) = prepare()
+    let (fetcher, host) = (fetcher, request.url.host)
+    let cancel: @Sendable () -> Void = {
+      // What has not begun finds the mark when it begins.
+      fetcher.engine.cancel(exchange)
+      fetcher.gates.cancel(host, ticket)
     }
-    let limit = deadline ?? turn.now - turn.waited + request.settings.timeout
-    deadline = limit
-    left = limit + effort.waited - turn.now
-    return true
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        exchange.tellAtEnd(continuation)
+        fetcher.gates.enter(host, ticket, self)
+        // The handler may have run before the ticket was in line.
+        if Task.isCancelled { cancel() }
+      }
+    } onCancel: {
+      cancel()
+    }
+    return finish()
   }
 
   @inline(never)
-  func exchange() -> ExchangeRequest {
+  private func finish() -> Verdict {
+    exchange = nil
+    return verdict ?? endUnstarted()
+  }
+
+  @inline(never)
+  private func prepare() -> (Exchange, HostGate.Ticket) {
+    enteredAt = fetcher.sleeper.now
+    let limit = deadline ?? enteredAt + request.settings.timeout
+    deadline = limit
+    // How long it waits in line takes nothing away.
+    left = limit + effort.waited - enteredAt
+    (ticket, unstarted, verdict) = (nil, nil, nil)
+    let exchange = Exchange(exchangeRequest()) { [self] report in verdict = end(report) }
+    self.exchange = exchange
+    let ticket = fetcher.gates.ticket(
+      parallel: request.settings.perHost, spacing: request.manner.startSpacing)
+    return (exchange, ticket)
+  }
+
+  private func exchangeRequest() -> ExchangeRequest {
     let settings = request.settings
     var exchange = ExchangeRequest(
       url: request.url, fields: fields.sent, guarding: AddressGuard(allow: settings.allow),
@@ -84,13 +116,16 @@ final class Attempts {
     return exchange
   }
 
-  /// Gives the host's turn back, where there was no time for an exchange.
+  /// Of an attempt that came to no exchange: gives its turn back, if it had one.
   @inline(never)
-  func endWithoutExchange() -> Verdict { end(ExchangeReport(unstarted: outOfTime)) }
+  private func endUnstarted() -> Verdict {
+    if let unstarted { return end(ExchangeReport(unstarted: unstarted)) }
+    if let ticket { fetcher.gates.leave(request.url.host, ticket, .none) }
+    return .over
+  }
 
   /// Gives the host's turn back.
-  @inline(never)
-  func end(_ report: consuming ExchangeReport) -> Verdict {
+  private func end(_ report: consuming ExchangeReport) -> Verdict {
     // What was left of it means nothing to the user, who has set the whole.
     if case .timeout(.whole) = report.fault { report.fault = outOfTime }
     effort.count(report)
@@ -156,6 +191,28 @@ final class Attempts {
       return .failure(
         .postponed(request.url, until: until, unreachable: refusal.unreachable, effort: effort))
     }
+  }
+}
+
+extension Attempts: GateWaiter {
+  func isAdmitted(_ admission: HostGates.Admission, at now: Duration) {
+    effort.waited += now - enteredAt
+    switch admission {
+    case .started(let ticket):
+      self.ticket = ticket
+      unstarted = left > .zero ? .cancelled : outOfTime
+      guard effort.requests > 0 || request.mayBegin() else {
+        unstarted = nil
+        ended = .failure(.cancelled(request.url, effort: effort))
+        break
+      }
+      // From then on it is the transfer thread's.
+      if left > .zero, fetcher.engine.start(exchange!) { return }
+    case .cancelled: ended = .failure(.cancelled(request.url, effort: effort))
+    case .postponed(let refusal): ended = postponed(refusal)
+    }
+    // Its task gives the turn back: there may be hundreds like it in line.
+    exchange!.tellWaiter()
   }
 }
 

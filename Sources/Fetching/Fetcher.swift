@@ -20,7 +20,7 @@ import Vocabulary
 
 /// Fetches single hops with attempts, backoff and manners.
 package final class Fetcher: Sendable {
-  private let engine: TransferEngine
+  let engine: TransferEngine
   let gates: HostGates
   let sleeper: any Sleeper
   let clock: WallClock
@@ -58,24 +58,13 @@ package final class Fetcher: Sendable {
   nonisolated(nonsending) private func fetch(
     _ attempts: Attempts
   ) async throws(FetchFailure) -> FetchedResponse {
-    let host = attempts.request.url.host
-    let manner = attempts.request.manner
     while true {
-      let turn = await gates.enter(
-        host, parallel: manner.settings.perHost, spacing: manner.startSpacing)
-      guard try attempts.begin(turn) else { return try attempts.result() }
-      switch attempts.hasTime ? await exchange(attempts) : attempts.endWithoutExchange() {
+      switch await attempts.attempt() {
       case .over: return try attempts.result()
       case .againAfterHold: break  // the gate makes everybody wait
       case .againAfterBackoff: try await backOff(attempts)
       }
     }
-  }
-
-  // Not a part of the frame of those that wait for their turn.
-  @inline(never)
-  nonisolated(nonsending) private func exchange(_ attempts: Attempts) async -> Attempts.Verdict {
-    attempts.end(await engine.perform(attempts.exchange()))
   }
 
   nonisolated(nonsending) private func backOff(_ attempts: Attempts) async throws(FetchFailure) {

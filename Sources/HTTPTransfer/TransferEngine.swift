@@ -79,13 +79,23 @@ package final class TransferEngine: Sendable {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         exchange.tellAtEnd(continuation)
-        if !inbox.post(.start(exchange)) { exchange.end(ExchangeReport(unstarted: .cancelled)) }
+        if !start(exchange) { exchange.end(ExchangeReport(unstarted: .cancelled)) }
       }
     } onCancel: {
-      // It may come before the start, which then finds the mark.
-      exchange.isCancelled.store(true, ordering: .relaxed)
-      _ = inbox.post(.cancel(exchange))
+      cancel(exchange)
     }
     return exchange.takeReport()
+  }
+
+  /// Lets an exchange wait for a free place and makes it; for those who let it in from elsewhere than its
+  /// own task.
+  ///
+  /// - Returns: false where the engine has stopped: it will not end.
+  package func start(_ exchange: Exchange) -> Bool { inbox.post(.start(exchange)) }
+
+  /// Aborts an exchange wherever it stands. It may come before the start, which then finds the mark.
+  package func cancel(_ exchange: Exchange) {
+    exchange.isCancelled.store(true, ordering: .relaxed)
+    _ = inbox.post(.cancel(exchange))
   }
 }
