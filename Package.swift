@@ -109,7 +109,7 @@ let package = Package(
         "DecoderPool", "Fetching", "HTTPCaching", "HTTPTransfer", "Hashing", "LedgerCore",
         "LedgerSQLite", "Manifests", "Pipeline", "Reporting", "Storage", "Threading", "Vocabulary",
       ]),
-    program("thumbworker", ["Commands"]),
+    program("thumbworker", ["Commands", "Threading"]),
 
     // figures: how fast each stage is
     program(

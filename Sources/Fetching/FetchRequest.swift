@@ -7,8 +7,9 @@ package struct FetchRequest: Sendable {
   package var url: ItemURL
   /// If-None-Match, If-Modified-Since: sent as they are.
   package var conditions: HTTPFields
-  /// Resolved for the host already.
-  package var settings: NetworkSettings
+  /// Of the host.
+  package let manner: RequestManner
+  package var settings: NetworkSettings { manner.settings }
   /// Whether `settings.headers` that are credentials go along: to the item's own origin only.
   package var sendsCredentials: Bool
   /// Of the whole chain of redirects, on the sleeper's clock; nil: `settings.timeout` from now.
@@ -22,50 +23,102 @@ package struct FetchRequest: Sendable {
   /// connection stays in its sink. Keep it short.
   package var makeSink: @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
   /// What an earlier process has left of this body, asked for once, before the first attempt; whoever
-  /// is given it owns it.
-  package var takeBeginning: @Sendable () async -> PartialBody? = { nil }
+  /// is given it owns it. Nil where nothing is left.
+  package var takeBeginning: (@Sendable () async -> PartialBody?)?
   /// Asked when the host's turn has come and nothing was sent yet. If it may not, the turn goes to the
   /// next and it ends as cancelled.
   package var mayBegin: @Sendable () -> Bool = { true }
 
   package init(
-    url: ItemURL, conditions: HTTPFields = HTTPFields(), settings: NetworkSettings,
+    url: ItemURL, conditions: HTTPFields = HTTPFields(), manner: RequestManner,
     sendsCredentials: Bool, deadline: Duration? = nil,
     makeSink: @escaping @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
   ) {
     self.url = url
     self.conditions = conditions
-    self.settings = settings
+    self.manner = manner
     self.sendsCredentials = sendsCredentials
     self.deadline = deadline
     self.makeSink = makeSink
   }
+
+  /// For many requests under the same settings keep one `RequestManner`.
+  package init(
+    url: ItemURL, conditions: HTTPFields = HTTPFields(), settings: NetworkSettings,
+    sendsCredentials: Bool, deadline: Duration? = nil,
+    makeSink: @escaping @Sendable (_ expected: Int?) throws(FailureRecord) -> any BodySink
+  ) {
+    self.init(
+      url: url, conditions: conditions, manner: RequestManner(settings),
+      sendsCredentials: sendsCredentials, deadline: deadline, makeSink: makeSink)
+  }
 }
 
 /// A complete response, whatever its status.
-package struct FetchedResponse: Sendable {
+// One object: it goes through the frames of several tasks' functions, and is large.
+package final class FetchedResponse: Sendable {
   /// 200 where a body was put together from its beginning and a 206.
-  package var status: Int
-  package var fields: HTTPFields
+  package let status: Int
+  package let fields: HTTPFields
   /// When the request left (RFC 9111 §4.2.3 `request_time`), of the attempt that was answered.
-  package var requestTime: Timestamp
+  package let requestTime: Timestamp
   /// When the response's head had come (`response_time`).
-  package var responseTime: Timestamp
+  package let responseTime: Timestamp
   /// As sent, for Vary; the values of credentials are replaced by their SHA-256.
-  package var requestFields: HTTPFields
-  package var hadAuthorization: Bool
+  package let requestFields: HTTPFields
+  package let hadAuthorization: Bool
   /// Of a success; nil where the status has no body, or one that is of no use.
-  package var body: ReceivedBody?
+  package let body: ReceivedBody?
   /// Of a body that was dropped: its first bytes, at most 64.
-  package var firstBytes: [UInt8]
+  package let firstBytes: [UInt8]
   /// The peer that answered.
-  package var address: NetworkAddress?
+  package let address: NetworkAddress?
   /// Where the server asked to be left alone until then.
-  package var notBefore: Timestamp?
-  package var effort: FetchEffort
+  package let notBefore: Timestamp?
+  package let effort: FetchEffort
 
   package var requests: Int { effort.requests }
   package var bytesIn: Int { effort.bytesIn }
+
+  /// - Parameters:
+  ///   - report: of an exchange without fault: it has a head.
+  ///   - beginning: the body's beginning, where the exchange has brought its rest.
+  init(
+    _ report: borrowing ExchangeReport, _ sent: RequestFields, completing beginning: PartialBody?,
+    effort: FetchEffort
+  ) {
+    if let beginning, report.status == 206, report.body != nil {
+      status = 200
+      fields = beginning.fields.completed(by: report.fields)
+    } else {
+      status = report.status!
+      fields = report.fields
+    }
+    requestTime = report.requestTime!
+    responseTime = report.responseTime!
+    requestFields = sent.kept
+    hadAuthorization = sent.hasAuthorization
+    body = report.body
+    firstBytes = report.firstBytes
+    address = report.address
+    notBefore = nil
+    self.effort = effort
+  }
+
+  /// The same, of a server that has asked to be left alone until then.
+  init(_ response: FetchedResponse, notBefore: Timestamp, effort: FetchEffort) {
+    status = response.status
+    fields = response.fields
+    requestTime = response.requestTime
+    responseTime = response.responseTime
+    requestFields = response.requestFields
+    hadAuthorization = response.hadAuthorization
+    body = response.body
+    firstBytes = response.firstBytes
+    address = response.address
+    self.notBefore = notBefore
+    self.effort = effort
+  }
 }
 
 /// What one hop has cost, failed attempts included.

@@ -36,7 +36,7 @@ struct HostGate {
   static let longestWait: Duration = .seconds(60)
 
   private(set) var active = 0
-  private var line: [Ticket] = []
+  private var line = TicketLine()
   private var nextStart: Duration = .zero
   private(set) var heldUntil: Duration = .zero
   var limit = AdaptiveLimit()
@@ -81,16 +81,6 @@ struct HostGate {
     return proceed(at: now)
   }
 
-  /// The short way, where nobody waits.
-  ///
-  /// - Returns: false where somebody does, and nothing was done.
-  mutating func leaveIfAlone(_ ticket: Ticket, _ sign: HostSign, at now: Duration) -> Bool {
-    guard line.isEmpty else { return false }
-    take(sign, of: ticket, at: now)
-    active -= 1
-    return true
-  }
-
   private mutating func take(_ sign: HostSign, of ticket: Ticket, at now: Duration) {
     let before = (limit.value, breaker.failuresInARow)
     defer { if before != (limit.value, breaker.failuresInARow) { changedAt = now } }
@@ -122,9 +112,7 @@ struct HostGate {
 
   /// - Returns: whether the ticket was waiting.
   mutating func giveUp(_ number: UInt64) -> Bool {
-    guard let index = line.firstIndex(where: { $0.number == number }) else { return false }
-    line.remove(at: index)
-    return true
+    line.remove(number)
   }
 
   /// Nil: whoever comes may wait.
@@ -139,8 +127,7 @@ struct HostGate {
   mutating func proceed(at now: Duration) -> Outcome {
     var outcome = Outcome()
     if refusal(at: now) != nil {
-      outcome.postponed = line
-      line = []
+      outcome.postponed = line.removeAll()
       return outcome
     }
     while let first = line.first, mayStart(first), breaker.allows(at: now) {
@@ -178,6 +165,40 @@ struct HostGate {
       return changedAt.map { now - $0 > Self.memoryOfRecovery } ?? true
     }
     return now - (troubledAt ?? now) > Self.memory
+  }
+}
+
+/// The tickets that wait, in order of arrival. There may be hundreds: the first leaves without moving the
+/// others.
+private struct TicketLine {
+  private var tickets: [HostGate.Ticket] = []
+  /// Where the line begins; those before have left.
+  private var start = 0
+
+  var isEmpty: Bool { start == tickets.count }
+  var first: HostGate.Ticket? { isEmpty ? nil : tickets[start] }
+
+  mutating func append(_ ticket: HostGate.Ticket) { tickets.append(ticket) }
+
+  mutating func removeFirst() {
+    start += 1
+    guard start == tickets.count || start >= 256 else { return }
+    tickets.removeSubrange(..<start)
+    start = 0
+  }
+
+  /// - Returns: whether it was there.
+  mutating func remove(_ number: UInt64) -> Bool {
+    guard let index = tickets[start...].firstIndex(where: { $0.number == number }) else {
+      return false
+    }
+    tickets.remove(at: index)
+    return true
+  }
+
+  mutating func removeAll() -> [HostGate.Ticket] {
+    defer { self = TicketLine() }
+    return Array(tickets[start...])
   }
 }
 

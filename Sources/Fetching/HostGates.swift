@@ -2,7 +2,13 @@ import Synchronization
 import Threading
 import Vocabulary
 
-/// Every host's gate, and the tasks that wait at them. Decides under its lock, resumes outside.
+/// Who waits at a gate. Told once, outside of any lock, on whatever thread made way: it does what is short
+/// and does not come back to the gates.
+protocol GateWaiter: AnyObject, Sendable {
+  func isAdmitted(_ admission: HostGates.Admission, at now: Duration)
+}
+
+/// Every host's gate, and who waits at them. Decides under its lock, tells outside.
 final class HostGates: Sendable {
   enum Admission: Equatable {
     case started(HostGate.Ticket)
@@ -11,7 +17,9 @@ final class HostGates: Sendable {
     case postponed(HostGate.Refusal)
   }
 
-  fileprivate struct Host {
+  // An object, so that it is looked up once for each change. Unchecked: it never leaves `state`, whose
+  // lock protects it.
+  fileprivate final class Host: @unchecked Sendable {
     var gate = HostGate()
     /// When a timer will look at it.
     var timerAt: Duration?
@@ -19,68 +27,49 @@ final class HostGates: Sendable {
 
   fileprivate struct State {
     var hosts: [String: Host] = [:]
-    var waiters: [UInt64: CheckedContinuation<Admission, Never>] = [:]
-    var lastTicket: UInt64 = 0
+    var waiters: [UInt64: any GateWaiter] = [:]
     /// Idle hosts are forgotten when there are this many.
     var sweepAt = 1024
   }
 
-  /// Continuations to resume and a timer to set, once the lock is free.
+  /// Whom to tell and a timer to set, once the lock is free.
   fileprivate struct Actions {
-    var resumptions: [(CheckedContinuation<Admission, Never>, Admission)] = []
+    var admissions: [(any GateWaiter, Admission)] = []
     var timerAt: Duration?
-    /// Of the ticket that has just entered, where it need not wait.
-    var immediate: Admission?
   }
 
   private let state = Mutex(State())
+  private let lastTicket = Atomic<UInt64>(0)
   private let sleeper: any Sleeper
 
   init(sleeper: any Sleeper) { self.sleeper = sleeper }
 
-  /// What came of entering, and what the sleeper's clock says by then.
-  struct Turn {
-    var admission: Admission
-    var now: Duration
-    var waited: Duration
+  func ticket(parallel: Int, spacing: Duration) -> HostGate.Ticket {
+    HostGate.Ticket(
+      number: lastTicket.add(1, ordering: .relaxed).newValue, parallel: max(1, parallel),
+      spacing: spacing)
   }
 
-  /// Returns when the transfer may start; then `leave` has to follow.
-  nonisolated(nonsending) func enter(
-    _ host: String, parallel: Int, spacing: Duration
-  ) async -> Turn {
+  /// The waiter is told when its transfer may start, at once where it need not wait; then `leave` has to
+  /// follow.
+  func enter(_ host: String, _ ticket: HostGate.Ticket, _ waiter: any GateWaiter) {
     let now = sleeper.now
-    let (ticket, admission) = state.withLock { state in
-      state.lastTicket += 1
-      let ticket = HostGate.Ticket(
-        number: state.lastTicket, parallel: max(1, parallel), spacing: spacing)
-      return (ticket, state.enterWithoutWaiting(host, ticket, at: now))
-    }
-    if let admission { return Turn(admission: admission, now: now, waited: .zero) }
-    let later = await waitInLine(host, ticket)
-    let then = sleeper.now
-    return Turn(admission: later, now: then, waited: then - now)
-  }
-
-  private func waitInLine(_ host: String, _ ticket: HostGate.Ticket) async -> Admission {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        change(host, waiting: (ticket.number, continuation)) { gate, now in
-          gate.enter(ticket, at: now)
-        }
-        // The handler may have run before the ticket was in line.
-        if Task.isCancelled { cancel(host, ticket) }
+    let actions = state.withLock { state -> Actions in
+      let known = state.known(host)
+      if let admission = known.enterWithoutWaiting(ticket, at: now) {
+        return Actions(admissions: [(waiter, admission)])
       }
-    } onCancel: {
-      cancel(host, ticket)
+      state.waiters[ticket.number] = waiter
+      return state.actions(for: known.gate.enter(ticket, at: now), host, known, at: now)
     }
+    perform(actions, host, at: now)
   }
 
   /// - Parameter sign: what the transfer's end says of the host.
   func leave(_ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign) {
     let now = sleeper.now
-    let isDone = state.withLock { $0.leaveIfAlone(host, ticket, sign, at: now) }
-    if !isDone { change(host) { gate, now in gate.leave(ticket, sign, at: now) } }
+    let actions = state.withLock { $0.leave(host, ticket, sign, at: now) }
+    perform(actions, host, at: now)
   }
 
   /// The host has asked for no request before that time, on the sleeper's clock.
@@ -88,12 +77,15 @@ final class HostGates: Sendable {
     change(host) { gate, now in gate.hold(until: time, at: now) }
   }
 
-  private func cancel(_ host: String, _ ticket: HostGate.Ticket) {
-    let continuation = state.withLock { state -> CheckedContinuation<Admission, Never>? in
+  /// Who waits is told; whoever does not wait, or not yet, is left alone.
+  func cancel(_ host: String, _ ticket: HostGate.Ticket) {
+    let now = sleeper.now
+    let waiter = state.withLock { state -> (any GateWaiter)? in
       guard state.hosts[host]?.gate.giveUp(ticket.number) == true else { return nil }
       return state.waiters.removeValue(forKey: ticket.number)
     }
-    continuation?.resume(returning: .cancelled)
+    guard let waiter else { return }
+    waiter.isAdmitted(.cancelled, at: now)
     // It may have been the first in line, and the next may start under other settings.
     change(host) { gate, now in gate.proceed(at: now) }
   }
@@ -104,21 +96,22 @@ final class HostGates: Sendable {
     return state.withLock { state in state.hosts.compactMapValues { ask($0.gate, now) } }
   }
 
-  /// - Parameter waiting: who is resumed when that ticket starts or is sent away.
   func change(
-    _ host: String, waiting: (UInt64, CheckedContinuation<Admission, Never>)? = nil,
-    timerHasFired: Bool = false, _ decide: (inout HostGate, Duration) -> HostGate.Outcome
+    _ host: String, timerHasFired: Bool = false,
+    _ decide: (inout HostGate, Duration) -> HostGate.Outcome
   ) {
     let now = sleeper.now
     let actions = state.withLock { state -> Actions in
-      if let (number, continuation) = waiting { state.waiters[number] = continuation }
-      if timerHasFired { state.hosts[host]?.timerAt = nil }
-      let outcome = decide(&state.hosts[host, default: Host()].gate, now)
-      return state.actions(for: outcome, host, at: now)
+      let known = state.known(host)
+      if timerHasFired { known.timerAt = nil }
+      let outcome = decide(&known.gate, now)
+      return state.actions(for: outcome, host, known, at: now)
     }
-    for (continuation, admission) in actions.resumptions {
-      continuation.resume(returning: admission)
-    }
+    perform(actions, host, at: now)
+  }
+
+  private func perform(_ actions: Actions, _ host: String, at now: Duration) {
+    for (waiter, admission) in actions.admissions { waiter.isAdmitted(admission, at: now) }
     if let time = actions.timerAt { look(at: host, at: time) }
   }
 
@@ -130,51 +123,52 @@ final class HostGates: Sendable {
   }
 }
 
-extension HostGates.State {
-  /// The short way, without a continuation. Nil: the ticket has to wait in line.
-  fileprivate mutating func enterWithoutWaiting(
-    _ host: String, _ ticket: HostGate.Ticket, at now: Duration
+extension HostGates.Host {
+  /// The short way. Nil: the ticket has to wait in line.
+  fileprivate func enterWithoutWaiting(
+    _ ticket: HostGate.Ticket, at now: Duration
   ) -> HostGates.Admission? {
-    switch hosts[host, default: HostGates.Host()].gate.enterIfFirst(ticket, at: now) {
+    switch gate.enterIfFirst(ticket, at: now) {
     case .start: .started(ticket)
-    case .postpone: .postponed(hosts[host]!.gate.refusal(at: now)!)
+    case .postpone: .postponed(gate.refusal(at: now)!)
     case .wait: nil
     }
   }
+}
 
-  /// The short way, where nobody waits.
-  fileprivate mutating func leaveIfAlone(
+extension HostGates.State {
+  /// A new host has its gate from now on.
+  fileprivate mutating func known(_ host: String) -> HostGates.Host {
+    if let known = hosts[host] { return known }
+    let new = HostGates.Host()
+    hosts[host] = new
+    return new
+  }
+
+  fileprivate mutating func leave(
     _ host: String, _ ticket: HostGate.Ticket, _ sign: HostSign, at now: Duration
-  ) -> Bool {
-    guard let index = hosts.index(forKey: host),
-      hosts.values[index].gate.leaveIfAlone(ticket, sign, at: now)
-    else { return false }
-    if hosts.values[index].timerAt == nil, hosts.values[index].gate.isIdle(at: now) {
-      hosts.remove(at: index)
-    }
-    sweep(at: now)
-    return true
+  ) -> HostGates.Actions {
+    let known = known(host)
+    return actions(for: known.gate.leave(ticket, sign, at: now), host, known, at: now)
   }
 
   fileprivate mutating func actions(
-    for outcome: HostGate.Outcome, _ host: String, at now: Duration
+    for outcome: HostGate.Outcome, _ host: String, _ known: HostGates.Host, at now: Duration
   ) -> HostGates.Actions {
     var actions = HostGates.Actions()
     for ticket in outcome.started {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
-      actions.resumptions.append((waiter, .started(ticket)))
+      actions.admissions.append((waiter, .started(ticket)))
     }
     for ticket in outcome.postponed {
       guard let waiter = waiters.removeValue(forKey: ticket.number) else { continue }
-      actions.resumptions.append((waiter, .postponed(hosts[host]!.gate.refusal(at: now)!)))
+      actions.admissions.append((waiter, .postponed(known.gate.refusal(at: now)!)))
     }
-    if let time = outcome.lookAt, time < hosts[host]?.timerAt ?? .seconds(Int64.max) {
-      hosts[host]?.timerAt = time
+    if let time = outcome.lookAt, time < known.timerAt ?? .seconds(Int64.max) {
+      known.timerAt = time
       actions.timerAt = time
     }
-    if let known = hosts[host], known.timerAt == nil, known.gate.isIdle(at: now) {
-      hosts[host] = nil
-    }
+    if known.timerAt == nil, known.gate.isIdle(at: now) { hosts[host] = nil }
     sweep(at: now)
     return actions
   }

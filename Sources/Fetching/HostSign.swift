@@ -13,7 +13,7 @@ enum HostSign: Hashable {
 
   /// - Parameter hadItsTime: whether the exchange had as long as the job allows, not what earlier
   ///   hops had left it.
-  init(_ report: ExchangeReport, hadItsTime: Bool) {
+  init(_ report: borrowing ExchangeReport, hadItsTime: Bool) {
     guard let fault = report.fault else {
       self = report.status == 429 || report.status == 503 ? .strained : .well
       return

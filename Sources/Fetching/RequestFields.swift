@@ -44,8 +44,8 @@ struct RequestFields: Sendable {
   func adding(_ conditions: HTTPFields) -> RequestFields {
     guard !conditions.lines.isEmpty else { return self }
     var fields = self
-    fields.sent += conditions.lines
-    fields.kept.lines += conditions.lines
+    fields.sent = sent + conditions.lines
+    fields.kept.lines = kept.lines + conditions.lines
     return fields
   }
 
@@ -53,65 +53,82 @@ struct RequestFields: Sendable {
   var illegalName: String? { sent.first { !$0.isLegal }?.name }
 }
 
-/// Keeps the last job's fields: making and checking them anew for each request costs more than the
-/// rest of a fetch's own work.
-final class RequestFieldsCache: Sendable {
-  private struct Kept {
-    var headers: [NetworkSettings.Header]
-    var userAgent: String?
-    var withCredentials: Bool
-    var fields: RequestFields
-    var illegalName: String?
+/// One host's network settings, ready for its requests: making and checking their fields anew for each
+/// costs more than the rest of a fetch's own work.
+package final class RequestManner: Sendable {
+  package let settings: NetworkSettings
+  let startSpacing: Duration
+  private let plain: Checked
+  /// Nil: no header is a credential.
+  private let credentialed: Checked?
+
+  private struct Checked {
+    let fields: RequestFields
+    let illegalName: String?
+
+    init(_ settings: NetworkSettings, withCredentials: Bool) {
+      fields = RequestFields(settings, withCredentials: withCredentials)
+      illegalName = fields.illegalName
+    }
   }
 
-  private let kept = Mutex<Kept?>(nil)
+  package init(_ settings: NetworkSettings) {
+    self.settings = settings
+    startSpacing = settings.startSpacing
+    plain = Checked(settings, withCredentials: false)
+    credentialed =
+      settings.headers.contains(where: \.isCredential)
+      ? Checked(settings, withCredentials: true) : nil
+  }
+
+  /// The fields that a request would carry, as they may be kept: what `Vary` is compared with.
+  package func keptFields(sendsCredentials: Bool) -> HTTPFields {
+    checked(sendsCredentials).fields.kept
+  }
 
   /// - Throws: `bad-header`.
   func fields(for request: FetchRequest) throws(FetchFailure) -> RequestFields {
-    let base = base(request.settings, withCredentials: request.sendsCredentials)
-    if let name = base.illegalName { throw .badHeader(named: name, of: request.url) }
+    let own = checked(request.sendsCredentials)
+    if let name = own.illegalName { throw .badHeader(named: name, of: request.url) }
     if let line = request.conditions.lines.first(where: { !$0.isLegal }) {
       throw .badHeader(named: line.name, of: request.url)
     }
-    return base.fields.adding(request.conditions)
+    return own.fields.adding(request.conditions)
   }
 
-  private func base(
-    _ settings: NetworkSettings, withCredentials: Bool
-  ) -> (fields: RequestFields, illegalName: String?) {
-    kept.withLock { kept in
-      if let kept, kept.headers == settings.headers, kept.userAgent == settings.userAgent,
-        kept.withCredentials == withCredentials
-      {
-        return (kept.fields, kept.illegalName)
-      }
-      let fields = RequestFields(settings, withCredentials: withCredentials)
-      let illegalName = fields.illegalName
-      kept = Kept(
-        headers: settings.headers, userAgent: settings.userAgent,
-        withCredentials: withCredentials, fields: fields, illegalName: illegalName)
-      return (fields, illegalName)
-    }
-  }
-}
-
-extension Fetcher {
-  /// The fields that a request would carry, as they may be kept: what `Vary` is compared with.
-  package static func requestFields(
-    settings: NetworkSettings, sendsCredentials: Bool
-  ) -> HTTPFields {
-    RequestFields(settings, withCredentials: sendsCredentials).kept
+  private func checked(_ sendsCredentials: Bool) -> Checked {
+    sendsCredentials ? credentialed ?? plain : plain
   }
 }
 
 extension HTTPFields.Line {
   /// RFC 9110 §5.1 and §5.5: a token, and bytes without a control character but the tab.
   fileprivate var isLegal: Bool {
-    let separators = "()<>@,;:\\\"/[]?={} \t".utf8
-    return !name.isEmpty
-      && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !separators.contains($0) }
-      && value.unicodeScalars.allSatisfy { scalar in
+    let bytes = name.utf8.span
+    guard !bytes.isEmpty else { return false }
+    for i in bytes.indices where !bytes[i].isTokenByte { return false }
+    return value.isLegalValue
+  }
+}
+
+extension String {
+  fileprivate var isLegalValue: Bool {
+    let bytes = utf8.span
+    var isPlain = true
+    for i in bytes.indices where !(0x20..<0x7F).contains(bytes[i]) { isPlain = false }
+    return isPlain
+      || unicodeScalars.allSatisfy { scalar in
         (0x20...0xFF).contains(scalar.value) && scalar.value != 0x7F || scalar.value == 0x09
       }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isTokenByte: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    case 0x21...0x7E: !"()<>@,;:\\\"/[]?={}".utf8.contains(self)
+    default: false
+    }
   }
 }

@@ -24,16 +24,19 @@ extension FreshnessRules {
   ///   - refreshAhead: what expires within it counts as expired, unless it is `immutable`.
   /// - Source: RFC 9111 §4 and §4.1; RFC 8246 §2.
   package func judge(
-    _ response: StoredResponse, requestFields: HTTPFields, refreshAhead: Duration, now: Timestamp
+    _ response: StoredResponse, requestFields: @autoclosure () -> HTTPFields,
+    refreshAhead: @autoclosure () -> Duration, now: Timestamp
   ) -> FreshnessVerdict {
     guard now >= response.responseTime else { return .stale(.clockWentBack) }
     let freshness = freshness(of: response)
     guard now < freshness.freshUntil else { return .stale(.expired) }
     // Only rfc9111 looks at Vary: the other policies hold a URL to have one picture.
-    if settings.policy == .rfc9111, response.mismatchedField(with: requestFields) != nil {
+    if settings.policy == .rfc9111, response.fields.contains("Vary"),
+      response.mismatchedField(with: requestFields()) != nil
+    {
       return .stale(.vary)
     }
-    if !freshness.isImmutable, now + refreshAhead >= freshness.freshUntil {
+    if !freshness.isImmutable, now + refreshAhead() >= freshness.freshUntil {
       return .stale(.expiresSoon)
     }
     return .fresh

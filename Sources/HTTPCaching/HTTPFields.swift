@@ -36,11 +36,17 @@ package struct HTTPFields: Sendable, Hashable {
   /// The one value of a field that may stand only once: nil where it is missing or empty, or where
   /// its lines differ.
   package func singleton(_ name: String) -> String? {
-    let values = self[name]
-    guard let first = values.first, !first.isEmpty, values.allSatisfy({ $0 == first }) else {
-      return nil
+    var only: String?
+    for line in lines where line.isNamed(name) {
+      guard only == nil || only == line.value else { return nil }
+      only = line.value
     }
-    return first
+    return only?.isEmpty == true ? nil : only
+  }
+
+  /// The value of the first line of that name.
+  package func first(_ name: String) -> String? {
+    lines.first { $0.isNamed(name) }?.value
   }
 }
 
@@ -52,6 +58,12 @@ extension HTTPFields.Line {
 
 extension String.UTF8View {
   func equalsIgnoringASCIICase(_ other: String.UTF8View) -> Bool {
-    count == other.count && elementsEqual(other) { $0.asciiLowercased == $1.asciiLowercased }
+    // Nearly all differ in length already.
+    guard count == other.count else { return false }
+    let (bytes, others) = (span, other.span)
+    for i in bytes.indices where bytes[i].asciiLowercased != others[i].asciiLowercased {
+      return false
+    }
+    return true
   }
 }

@@ -39,22 +39,31 @@ package enum Storability: Sendable, Hashable {
 package func storability(
   of head: ResponseHead, request: RequestContext, settings: CacheSettings
 ) -> Storability {
-  let rules = FreshnessRules(settings)
-  if head.status < 200 || head.status == 304 { return .forbidden(.status) }
-  if head.status == 206, !request.fields.contains("Range") { return .forbidden(.partial) }
-  return rules.storability(
-    status: head.status == 206 ? 200 : head.status, fields: head.fields,
-    responseTime: head.responseTime, hadAuthorization: request.hadAuthorization)
+  FreshnessRules(settings).storability(of: head, request: request)
 }
 
 /// Whether what another job stored, or what a 304 has just changed, may be kept under these settings.
 package func storability(of response: StoredResponse, settings: CacheSettings) -> Storability {
-  FreshnessRules(settings).storability(
-    status: response.status, fields: response.fields, responseTime: response.responseTime,
-    hadAuthorization: response.answeredAuthorization)
+  FreshnessRules(settings).storability(of: response)
 }
 
 extension FreshnessRules {
+  /// As the function of that name.
+  package func storability(of head: ResponseHead, request: RequestContext) -> Storability {
+    if head.status < 200 || head.status == 304 { return .forbidden(.status) }
+    if head.status == 206, !request.fields.contains("Range") { return .forbidden(.partial) }
+    return storability(
+      status: head.status == 206 ? 200 : head.status, fields: head.fields,
+      responseTime: head.responseTime, hadAuthorization: request.hadAuthorization)
+  }
+
+  /// As the function of that name.
+  package func storability(of response: StoredResponse) -> Storability {
+    storability(
+      status: response.status, fields: response.fields, responseTime: response.responseTime,
+      hadAuthorization: response.answeredAuthorization)
+  }
+
   fileprivate func storability(
     status: Int, fields: HTTPFields, responseTime: Timestamp, hadAuthorization: Bool
   ) -> Storability {

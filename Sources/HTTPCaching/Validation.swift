@@ -7,6 +7,7 @@ import Vocabulary
 /// - Source: RFC 9111 §4.3.1.
 package func validators(of response: StoredResponse) -> HTTPFields {
   var conditions = HTTPFields()
+  conditions.lines.reserveCapacity(2)
   if let etag = response.fields.singleton("ETag") {
     conditions.lines.append(.init(name: "If-None-Match", value: etag))
   }
@@ -19,7 +20,8 @@ package func validators(of response: StoredResponse) -> HTTPFields {
 extension StoredResponse {
   /// Whether a later request asks with the same conditions.
   package func hasValidators(of other: StoredResponse) -> Bool {
-    ["ETag", "Last-Modified"].allSatisfy { fields[$0] == other.fields[$0] }
+    fields.hasValues(of: "ETag", in: other.fields)
+      && fields.hasValues(of: "Last-Modified", in: other.fields)
   }
 }
 
@@ -46,13 +48,7 @@ package func applying304(
   guard request.wasConditional else { return .unconditional }
   guard head.fields.confirm(stored) else { return .mismatchedValidator }
   var updated = stored
-  let news = head.fields.worthStoring.lines.filter { line in
-    !keptFromTheBody.contains { line.isNamed($0) }
-  }
-  updated.fields.lines.removeAll { old in
-    old.isNamed("Age") || old.isNamed("Date") || news.contains { old.isNamed($0.name) }
-  }
-  updated.fields.lines += news
+  updated.fields = stored.fields.updated(by: head.fields)
   updated.requestTime = head.requestTime
   updated.responseTime = head.responseTime
   updated.varyValues = request.fields.valuesWorthComparing(
@@ -65,12 +61,36 @@ private let keptFromTheBody = [
   "Content-Length", "Content-Type", "Content-Encoding", "Content-Range",
 ]
 
+extension HTTPFields.Line {
+  fileprivate var isNews: Bool {
+    isWorthStoring && !keptFromTheBody.contains { isNamed($0) }
+  }
+}
+
 extension HTTPFields {
+  /// Whether the lines of that name say the same there, in the same order.
+  fileprivate func hasValues(of name: String, in other: HTTPFields) -> Bool {
+    let own = lines.lazy.filter { $0.isNamed(name) }.map(\.value)
+    return own.elementsEqual(other.lines.lazy.filter { $0.isNamed(name) }.map(\.value))
+  }
+
+  /// With the fields of a 304 in place of those of the same name.
+  fileprivate func updated(by news: HTTPFields) -> HTTPFields {
+    var lines: [Line] = []
+    lines.reserveCapacity(self.lines.count + news.lines.count)
+    for old in self.lines where !old.isNamed("Age") && !old.isNamed("Date") {
+      let isReplaced = news.lines.contains { old.isNamed($0.name) && $0.isNews }
+      if !isReplaced { lines.append(old) }
+    }
+    for line in news.lines where line.isNews { lines.append(line) }
+    return HTTPFields(lines)
+  }
+
   /// Whether a 304 with these fields can speak of what is stored (RFC 9111 §4.3.4): a strong entity
   /// tag of its own has to be ours. Where ours has none, the same strong Last-Modified will do.
   fileprivate func confirm(_ stored: StoredResponse) -> Bool {
-    guard let tag = self["ETag"].first, tag.isStrongTag else { return true }
-    if let ours = stored.fields["ETag"].first { return ours == tag }
+    guard let tag = first("ETag"), tag.isStrongTag else { return true }
+    if let ours = stored.fields.first("ETag") { return ours == tag }
     guard let lastModified = singleton("Last-Modified") else { return false }
     return stored.fields.strongLastModified(near: stored.responseTime) == lastModified
   }

@@ -37,6 +37,7 @@ extension HTTPFields {
   /// Authorization that was sent even where the response does not vary by it, because what a shared
   /// cache may do with the response depends on it (RFC 9111 §3.5).
   package func valuesWorthComparing(vary fields: HTTPFields, hadAuthorization: Bool) -> HTTPFields {
+    guard hadAuthorization || fields.contains("Vary") else { return HTTPFields() }
     var values = VaryNames(of: fields).names.compactMap { name in
       comparable(name).map { Line(name: name, value: $0) }
     }
@@ -64,7 +65,7 @@ extension StoredResponse {
   package func mismatchedField(with requestFields: HTTPFields) -> String? {
     guard fields.contains("Vary") else { return nil }
     return VaryNames(of: fields).names.first { name in
-      requestFields.comparable(name) != varyValues[name].first
+      requestFields.comparable(name) != varyValues.first(name)
     }
   }
 }

@@ -114,19 +114,45 @@ package struct ExchangeReport: Sendable {
 }
 
 /// One exchange on its way: what crosses between a task and the transfer thread.
-final class Exchange: Sendable {
+package final class Exchange: Sendable {
   let request: ExchangeRequest
   let isCancelled = Atomic(false)
-  // Written once, before the exchange goes to the transfer thread through its inbox, whose lock
-  // orders it; read on that thread only.
-  private nonisolated(unsafe) var waiter: UnsafeContinuation<ExchangeReport, Never>?
+  private let atEnd: (@Sendable (consuming ExchangeReport) -> Void)?
+  // Written once, before the exchange goes to the transfer thread through its inbox, or to whoever else
+  // tells it, by a lock; read there only.
+  private nonisolated(unsafe) var waiter: UnsafeContinuation<Void, Never>?
+  // Written once, on the transfer thread or instead of posting it, before the waiter is told; taken by
+  // the waiter after that.
+  private nonisolated(unsafe) var report: ExchangeReport?
 
-  init(_ request: consuming ExchangeRequest) { self.request = request }
+  /// - Parameter atEnd: is given the report on the transfer thread, as soon as the exchange has ended: for
+  ///   what is not to wait until its task has its turn. Keep it short.
+  package init(
+    _ request: consuming ExchangeRequest,
+    atEnd: (@Sendable (consuming ExchangeReport) -> Void)? = nil
+  ) {
+    self.request = request
+    self.atEnd = atEnd
+  }
 
-  /// Before the exchange is posted: who resumes at its end.
+  /// Before the exchange is started: who resumes after its end.
   // Unsafe is the name of the one without a check: an exchange ends exactly once.
-  func resumeAtEnd(_ waiter: UnsafeContinuation<ExchangeReport, Never>) { self.waiter = waiter }
+  package func tellAtEnd(_ waiter: UnsafeContinuation<Void, Never>) { self.waiter = waiter }
 
   /// Exactly once, on the transfer thread, or instead of posting it.
-  func end(_ report: consuming ExchangeReport) { waiter?.resume(returning: report) }
+  func end(_ report: consuming ExchangeReport) {
+    take(report)
+    tellWaiter()
+  }
+
+  /// The first half of its end.
+  func take(_ report: consuming ExchangeReport) {
+    if let atEnd { atEnd(report) } else { self.report = consume report }
+  }
+
+  /// The second; also for an exchange that is not to be started after all.
+  package func tellWaiter() { waiter?.resume() }
+
+  /// By the waiter, once, where there is no `atEnd`.
+  func takeReport() -> ExchangeReport { report.take()! }
 }

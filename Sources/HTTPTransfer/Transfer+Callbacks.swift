@@ -131,8 +131,6 @@ extension Transfer {
     let partial = head.status == 206 ? exchange?.request.partial : nil
     guard head.hasWantedBody || partial != nil else {
       phase = .dropping
-      // Its first bytes say what it is.
-      decoder = (try? BodyFrame(head.lines))?.coding?.decoder()
       return true
     }
     phase = .receiving
@@ -189,6 +187,8 @@ extension Transfer {
   }
 
   private func drop(_ piece: UnsafeRawBufferPointer) -> Bool {
+    // Its first bytes say what it is.
+    if report.bodyBytes == 0 { decoder = (try? BodyFrame(head.lines))?.coding?.decoder() }
     report.bodyBytes += piece.count
     if report.firstBytes.count < Self.keptFirstBytes {
       if let decoder {

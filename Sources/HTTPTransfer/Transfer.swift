@@ -91,8 +91,8 @@ final class Transfer {
   /// A file of certificates; nil: the system's store.
   var trusted: String?
   private var nameList: UnsafeMutablePointer<curl_slist>?
-  private var fieldList: UnsafeMutablePointer<curl_slist>?
-  private var listedFields: [HTTPFields.Line] = []
+  private var origin = OriginURL()
+  private var fieldList = FieldList()
   private var toldConnectLimit: Int64 = 0
   private var offersHTTP2 = false
   let errorText: UnsafeMutablePointer<CChar>
@@ -108,7 +108,6 @@ final class Transfer {
 
   deinit {
     curl_easy_cleanup(easy)
-    curl_slist_free_all(fieldList)
     curl_slist_free_all(nameList)
     curl_slist_free_all(pinList)
     errorText.deallocate()
@@ -147,7 +146,7 @@ final class Transfer {
     report.queued = .milliseconds(milliseconds)
     startedAt = loop.now
     setOwnConnection(false)
-    setURL(exchange.request.url)
+    origin.tell(easy, exchange.request.url)
     limits.take(exchange.request)
     if limits.connect != toldConnectLimit {
       toldConnectLimit = limits.connect
@@ -165,15 +164,6 @@ final class Transfer {
     curl_slist_free_all(nameList)
     nameList = names.reduce(nil) { curl_slist_append($0, $1) }
     tw_easy_set_pointer(easy, CURLOPT_RESOLVE, nameList)
-  }
-
-  private func setURL(_ url: ItemURL) {
-    url.unredactedText.withCString { text in
-      tw_easy_set_text(easy, CURLOPT_URL, text)
-      // The parser's own idea of the path never reaches the wire. Path and query are the text's end.
-      let authority = text + (url.isSecure ? "https://" : "http://").utf8.count
-      tw_easy_set_text(easy, CURLOPT_REQUEST_TARGET, strchr(authority, CInt(UInt8(ascii: "/"))))
-    }
   }
 
   /// Over TLS, and then one connection for many streams, even if the first has to wait for its
@@ -218,17 +208,7 @@ final class Transfer {
   }
 
   private func listFields(_ fields: [HTTPFields.Line]) {
-    guard fields != listedFields || fieldList == nil else { return }
-    curl_slist_free_all(fieldList)
-    fieldList = nil
-    if !fields.contains(where: { $0.isNamed("Accept-Encoding") }) {
-      fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity")
-    }
-    for field in fields {
-      field.withWireText { fieldList = curl_slist_append(fieldList, $0) }
-    }
-    listedFields = fields
-    tw_easy_set_pointer(easy, CURLOPT_HTTPHEADER, fieldList)
+    if fieldList.list(fields) { tw_easy_set_pointer(easy, CURLOPT_HTTPHEADER, fieldList.first) }
   }
 
   /// Hands out what was seen, and forgets it.
@@ -259,22 +239,6 @@ final class Transfer {
     var count = 0
     tw_easy_get_long(easy, CURLINFO_HEADER_SIZE, &count)
     return count
-  }
-}
-
-extension HTTPFields.Line {
-  /// As libcurl takes it: `name: value`, or `name;` for an empty value. A value that cannot stand on the
-  /// wire goes out without what cannot; whoever makes requests has refused it before.
-  fileprivate func withWireText(_ body: (UnsafePointer<CChar>) -> Void) {
-    var text = Array(name.utf8)
-    if value.isEmpty {
-      text.append(UInt8(ascii: ";"))
-    } else {
-      text += ": ".utf8
-      text += value.fieldBytes ?? []
-    }
-    text.append(0)
-    text.withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
   }
 }
 

@@ -76,15 +76,26 @@ package final class TransferEngine: Sendable {
     _ request: consuming ExchangeRequest
   ) async -> ExchangeReport {
     let exchange = Exchange(request)
-    return await withTaskCancellationHandler {
+    await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
-        exchange.resumeAtEnd(continuation)
-        if !inbox.post(.start(exchange)) { exchange.end(ExchangeReport(unstarted: .cancelled)) }
+        exchange.tellAtEnd(continuation)
+        if !start(exchange) { exchange.end(ExchangeReport(unstarted: .cancelled)) }
       }
     } onCancel: {
-      // It may come before the start, which then finds the mark.
-      exchange.isCancelled.store(true, ordering: .relaxed)
-      _ = inbox.post(.cancel(exchange))
+      cancel(exchange)
     }
+    return exchange.takeReport()
+  }
+
+  /// Lets an exchange wait for a free place and makes it; for those who let it in from elsewhere than its
+  /// own task.
+  ///
+  /// - Returns: false where the engine has stopped: it will not end.
+  package func start(_ exchange: Exchange) -> Bool { inbox.post(.start(exchange)) }
+
+  /// Aborts an exchange wherever it stands. It may come before the start, which then finds the mark.
+  package func cancel(_ exchange: Exchange) {
+    exchange.isCancelled.store(true, ordering: .relaxed)
+    _ = inbox.post(.cancel(exchange))
   }
 }

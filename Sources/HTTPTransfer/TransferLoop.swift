@@ -29,6 +29,8 @@ final class TransferLoop {
   /// Since every transfer was looked at last.
   var hasNewSockets = false
   private var lookers: [@Sendable () -> Void] = []
+  /// Exchanges that are over, whose waiters have not been told.
+  private var ended: [Exchange] = []
 
   init(inbox: Inbox, options: TransferEngine.Options) {
     self.inbox = inbox
@@ -58,8 +60,10 @@ final class TransferLoop {
         lookUpNames()
         startWaiting()
         runWhatIsDue()
+        tellWaiters()
         if endFinished() { continue }  // places are free
         endOverdue()
+        tellWaiters()
         answerLookers()
         guard inbox.fallAsleep() else { continue }
         let count = wait(for: events)
@@ -260,7 +264,16 @@ final class TransferLoop {
     _ transfer: Transfer, _ exchange: Exchange, _ report: consuming ExchangeReport
   ) {
     putAside(transfer)
-    exchange.end(report)
+    exchange.take(report)
+    ended.append(exchange)
+  }
+
+  /// Together, and after the requests of those that take their places have left: who is told may have
+  /// a thread woken, which the kernel likes to run in place of this one.
+  private func tellWaiters() {
+    guard !ended.isEmpty else { return }
+    for exchange in ended { exchange.tellWaiter() }
+    ended.removeAll(keepingCapacity: true)
   }
 
   private func putAside(_ transfer: Transfer) {
@@ -312,6 +325,7 @@ final class TransferLoop {
   private func endEverything() {
     for message in inbox.close() { read(message) }
     for transfer in active { abort(transfer, .cancelled) }
+    tellWaiters()
     while let (exchange, _) = waiting.removeFirst() {
       exchange.end(ExchangeReport(unstarted: .cancelled))
     }
@@ -395,7 +409,10 @@ struct ExchangeQueue {
     guard first < places.count else { return nil }
     defer {
       first += 1
-      if first == places.count || first >= 1024 {
+      if first == places.count {
+        places.removeAll(keepingCapacity: true)
+        first = 0
+      } else if first >= 1024 {
         places.removeFirst(first)
         first = 0
       }

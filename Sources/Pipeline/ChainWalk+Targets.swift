@@ -12,34 +12,35 @@ extension ChainWalk {
 
   /// Returns when nobody else has the entry.
   ///
-  /// - Parameter deadline: is moved by the time that was waited.
+  /// The deadline is moved by the time that was waited.
+  ///
   /// - Returns: what is known of it by then.
-  func reserve(
-    _ entry: Entry, deadline: inout Duration, into result: inout WalkResult
-  ) async throws(RunStop) -> Entry {
+  @inline(never)
+  nonisolated(nonsending) func reserve(_ hop: Hop) async throws(RunStop) -> Hop {
     do {
+      let key = hop.entry.key
       let held = [claim.lease] + result.targets
       let reply = try await worker.ledger.lease(
-        entry.key, for: held, run: context.run,
+        key, for: held, run: context.run,
         until: worker.now + context.options.leaseDuration, at: worker.now)
       switch reply {
       case .granted(let lease):
         context.leases.add(lease)
-        result.targets.append(lease)
+        add(lease)
       case .wouldDeadlock:
-        result.unreserved.insert(entry.key)
-        return entry
+        leaveUnreserved(key)
+        return hop
       case .held(let end):
-        deadline += try await wait(for: entry.key, until: end)
+        extendDeadline(by: try await wait(for: key, until: end))
       }
-      return try await worker.ledger.entry(entry.key) ?? entry
+      return try await worker.ledger.entry(key).map { Hop($0) } ?? hop
     } catch {
       throw RunStop(error)
     }
   }
 
   /// - Returns: for how long.
-  private func wait(
+  nonisolated(nonsending) private func wait(
     for target: EntryKey, until end: Timestamp
   ) async throws(CancellationError) -> Duration {
     let start = worker.sleeper.now

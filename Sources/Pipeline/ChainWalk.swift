@@ -10,79 +10,148 @@ import Vocabulary
 /// Walks from an item's URL to its bytes, asking only for what is not fresh.
 ///
 /// Each hop of a redirect chain is an entry with a lifetime of its own. A stale hop is asked even if
-/// the target is fresh; if it leads there again, the target is not asked.
-struct ChainWalk {
+/// the target is fresh; if it leads there again, the target is not asked. It belongs to its claim's task.
+// Entries and the like are handled by functions that are not async, and not inlined into those that are:
+// they would become parts of the task's frame, once for each use. Hundreds of claims are under way at a
+// time, and to allocate and touch many kilobytes for each costs more than all the rest.
+final class ChainWalk {
   let context: RunContext
   let claim: Claim
+  let judge: EntryJudge
+  private(set) var result = WalkResult(end: .notStored)
+  /// Of the whole chain, on the sleeper's clock.
+  private var deadline: Duration
+  /// The claim's own settings, since most chains have one host.
+  private let ownSettings: HostSettings
+  /// Empty before the first redirect.
+  private var seen: [EntryKey] = []
 
-  var worker: Worker { context.worker }
-  private var settings: JobSettings { context.settings }
-  var item: ItemURL { claim.entry.url }
-
-  var judge: EntryJudge {
-    EntryJudge(
-      settings: settings, options: context.options, itemOrigin: item.origin,
-      runStarted: context.started,
-      spread: context.options.refreshesAhead ? RefreshSpread(claim.entry.key) : nil)
+  /// One entry of the chain, as it is known.
+  final class Hop: Sendable {
+    let entry: Entry
+    init(_ entry: Entry) { self.entry = entry }
   }
 
-  func walk() async throws(RunStop) -> WalkResult {
-    var result = WalkResult(end: .notStored)
-    let first = claim.entry
-    var entry = first
-    var deadline = worker.sleeper.now + settings.network(forHost: first.url.host).timeout
-    var seen: Set<EntryKey> = []
-    let maxRedirects = settings.network(forHost: first.url.host).maxRedirects
+  @inline(never)
+  init(context: RunContext, claim: Claim) {
+    self.context = context
+    self.claim = claim
+    let url = claim.entry.url
+    judge = EntryJudge(
+      book: context.book, options: context.options, itemOrigin: url.origin,
+      runStarted: context.started,
+      spread: context.options.refreshesAhead ? RefreshSpread(claim.entry.key) : nil)
+    ownSettings = context.book[url.host]
+    deadline = context.sleeper.now + ownSettings.network.timeout
+  }
+
+  var worker: Worker { context.worker }
+  var item: ItemURL { claim.entry.url }
+
+  private func settings(of entry: Entry) -> HostSettings {
+    entry.url.host == item.host ? ownSettings : context.book[entry.url.host]
+  }
+
+  /// Then `result` tells where it came to.
+  nonisolated(nonsending) func walk() async throws(RunStop) {
+    var hop = firstHop()
+    while let target = try await visit(hop) {
+      hop = try await self.hop(to: target)
+      guard mayVisit(hop) else { return }
+    }
+  }
+
+  @inline(never)
+  private func firstHop() -> Hop { Hop(claim.entry) }
+
+  /// - Parameter hop: any but the first.
+  /// - Returns: false where it ends the walk: the chain is a ring, or too long.
+  @inline(never)
+  private func mayVisit(_ hop: Hop) -> Bool {
+    let maxRedirects = ownSettings.network.maxRedirects
+    if seen.isEmpty { seen.append(claim.entry.key) }
+    guard !seen.contains(hop.entry.key) else {
+      giveUp(.redirectLoop(at: hop.entry.url), &result)
+      return false
+    }
+    seen.append(hop.entry.key)
+    guard seen.count <= maxRedirects + 1 else {
+      giveUp(.tooManyRedirects(limit: maxRedirects, from: item), &result)
+      return false
+    }
+    return true
+  }
+
+  @inline(never)
+  nonisolated(nonsending) private func hop(to target: ItemURL) async throws(RunStop) -> Hop {
+    do {
+      let key = EntryKey(target)
+      return Hop(try await worker.ledger.entry(key) ?? Entry(key: key, url: target))
+    } catch {
+      throw RunStop(error)
+    }
+  }
+
+  private enum Look {
+    /// Nothing is asked; a redirect leads there.
+    case known(ItemURL?)
+    case asks(HTTPFields)
+    /// It is to be asked, and nobody has it yet.
+    case reserves
+  }
+
+  /// - Returns: where it leads; nil at the chain's end.
+  nonisolated(nonsending) private func visit(_ known: Hop) async throws(RunStop) -> ItemURL? {
+    var hop = known
     while true {
-      guard seen.insert(entry.key).inserted else {
-        return giveUp(.redirectLoop(at: entry.url), &result)
-      }
-      guard seen.count <= maxRedirects + 1 else {
-        return giveUp(.tooManyRedirects(limit: maxRedirects, from: item), &result)
-      }
-      switch try await step(entry, deadline: &deadline, into: &result) {
-      case .end(let end):
-        result.end = end
-        return result
-      case .redirect(let target):
-        do {
-          let key = EntryKey(target)
-          entry = try await worker.ledger.entry(key) ?? Entry(key: key, url: target)
-        } catch {
-          throw RunStop(error)
-        }
+      switch look(at: hop) {
+      case .known(let target): return target
+      case .asks(let conditions): return try await ask(hop, with: conditions)
+      case .reserves: hop = try await reserve(hop)
       }
     }
   }
+
+  @inline(never)
+  private func look(at hop: Hop) -> Look {
+    let verdict = judge.verdict(on: hop.entry, hasCopy: hasCopy(hop.entry), at: context.now)
+    if case .asks(_, let conditions) = verdict {
+      return holds(hop.entry.key) ? .asks(conditions) : .reserves
+    }
+    return .known(take(follow(verdict, on: hop.entry, into: &result)))
+  }
+
+  private func holds(_ key: EntryKey) -> Bool {
+    key == claim.lease.entry || result.unreserved.contains(key)
+      || result.targets.contains { $0.entry == key }
+  }
+
+  func add(_ target: Lease) { result.targets.append(target) }
+
+  func leaveUnreserved(_ target: EntryKey) { result.unreserved.insert(target) }
+
+  func extendDeadline(by wait: Duration) { deadline += wait }
 
   private enum Step {
     case end(WalkResult.End)
     case redirect(ItemURL)
   }
 
-  private func step(
-    _ known: Entry, deadline: inout Duration, into result: inout WalkResult
-  ) async throws(RunStop) -> Step {
-    var entry = known
-    while true {
-      let verdict = judge.verdict(on: entry, hasCopy: hasCopy(entry), at: worker.now)
-      guard verdict.asks, !holds(entry.key, result) else {
-        return try await follow(verdict, on: entry, deadline: &deadline, into: &result)
-      }
-      entry = try await reserve(entry, deadline: &deadline, into: &result)
+  /// - Returns: where it leads.
+  private func take(_ step: Step) -> ItemURL? {
+    switch step {
+    case .redirect(let target): return target
+    case .end(let end):
+      result.end = end
+      return nil
     }
   }
 
-  private func holds(_ key: EntryKey, _ result: WalkResult) -> Bool {
-    key == claim.lease.entry || result.unreserved.contains(key)
-      || result.targets.contains { $0.entry == key }
-  }
-
+  /// - Parameter verdict: any but one that asks.
   private func follow(
-    _ verdict: EntryVerdict, on entry: Entry, deadline: inout Duration,
-    into result: inout WalkResult
-  ) async throws(RunStop) -> Step {
-    let now = worker.now
+    _ verdict: EntryVerdict, on entry: Entry, into result: inout WalkResult
+  ) -> Step {
+    let now = context.now
     switch verdict {
     case .fresh(let until):
       result.freshUntil = min(result.freshUntil, until)
@@ -105,43 +174,55 @@ struct ChainWalk {
           failure.failure, nextTry: until, judge.withdrawal(after: failure, of: entry, at: now)))
     case .notStored:
       return .end(.notStored)
-    case .asks(_, let conditions):
-      return try await ask(entry, with: conditions, deadline: &deadline, into: &result)
+    case .asks:
+      preconditionFailure("what is to be asked is not followed")
     }
   }
 
   // MARK: Asking
 
-  private func ask(
-    _ entry: Entry, with validators: HTTPFields, deadline: inout Duration,
-    into result: inout WalkResult
-  ) async throws(RunStop) -> Step {
+  private enum Asked {
+    /// Nil: at the chain's end.
+    case leadsTo(ItemURL?)
+    case asksAgainWithoutConditions
+  }
+
+  nonisolated(nonsending) private func ask(
+    _ hop: Hop, with validators: HTTPFields
+  ) async throws(RunStop) -> ItemURL? {
     var conditions = validators
     while true {
       let reply: FetchedResponse
       do {
-        reply = try await fetch(
-          entry, conditions: conditions, deadline: deadline,
-          isFirst: result.traffic.requests == 0)
+        reply = try await context.fetcher.fetch(request(for: hop, with: conditions))
       } catch {
-        result.traffic += Traffic(error)
-        if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
-        if error.code == FetchFailure.postponedCode { context.hosts.refreshPauses() }
-        return .end(
-          failedEnd(FailureRecord(error), status: nil, head: nil, of: entry, into: &result))
+        try fail(hop, error)
+        return nil
       }
-      result.traffic += Traffic(reply)
-      deadline += reply.effort.waited
-      switch judge(reply, for: entry, wasConditional: !conditions.lines.isEmpty, into: &result) {
+      switch take(reply, of: hop, wasConditional: !conditions.lines.isEmpty) {
       case .asksAgainWithoutConditions: conditions = HTTPFields()
-      case .step(let step): return step
+      case .leadsTo(let target): return target
       }
     }
   }
 
-  private enum Judgement {
-    case step(Step)
-    case asksAgainWithoutConditions
+  @inline(never)
+  private func take(_ reply: FetchedResponse, of hop: Hop, wasConditional: Bool) -> Asked {
+    result.traffic += Traffic(reply)
+    deadline += reply.effort.waited
+    switch judge(reply, for: hop.entry, wasConditional: wasConditional, into: &result) {
+    case .asksAgainWithoutConditions: return .asksAgainWithoutConditions
+    case .step(let step): return .leadsTo(take(step))
+    }
+  }
+
+  @inline(never)
+  private func fail(_ hop: Hop, _ error: FetchFailure) throws(RunStop) {
+    result.traffic += Traffic(error)
+    if error.disposition == .stopRun || error.isCancellation { throw RunStop(error) }
+    if error.code == FetchFailure.postponedCode { context.hosts.refreshPauses() }
+    result.end = failedEnd(
+      FailureRecord(error), status: nil, head: nil, of: hop.entry, into: &result)
   }
 
   /// Whether what the entry's response brought is there: a redirect's target, or an original whose file
@@ -149,40 +230,34 @@ struct ChainWalk {
   private func hasCopy(_ entry: Entry) -> Bool {
     if entry.redirectTarget != nil { return true }
     guard let original = entry.original else { return false }
-    return worker.store.contains(original.digest, bytes: original.bytes)
+    return context.store.contains(original.digest, bytes: original.bytes)
   }
 
-  /// - Parameter isFirst: whether nothing was asked for the claim yet: it does not begin after a stop.
-  private func fetch(
-    _ entry: Entry, conditions: HTTPFields, deadline: Duration, isFirst: Bool
-  ) async throws(FetchFailure) -> FetchedResponse {
-    let store = worker.store
-    let network = settings.network(forHost: entry.url.host)
-    let keeping = keeping(of: entry, network)
+  @inline(never)
+  private func request(for hop: Hop, with conditions: HTTPFields) -> FetchRequest {
+    let (url, key) = (hop.entry.url, hop.entry.key)
+    let (store, board) = (context.store, context.board)
+    let settings = settings(of: hop.entry)
+    let sendsCredentials = url.origin == item.origin
+    let keeping = FileSink.Keeping(
+      key: key, of: settings, sendsCredentials: sendsCredentials, at: context.now)
     var request = FetchRequest(
-      url: entry.url, conditions: conditions, settings: network,
-      sendsCredentials: entry.url.origin == item.origin, deadline: deadline,
+      url: url, conditions: conditions, manner: settings.manner,
+      sendsCredentials: sendsCredentials, deadline: deadline,
       makeSink: { expected throws(FailureRecord) -> any BodySink in
         try FileSink(store: store, expecting: expected, keeping: keeping)
       })
-    request.takeBeginning = { await store.takePartial(keeping) }
-    let board = context.board
-    request.mayBegin = { !isFirst || !board.isStopping }
-    return try await worker.fetcher.fetch(request)
+    if store.mayHoldBeginning(key) {
+      request.takeBeginning = { await store.takePartial(keeping) }
+    }
+    // What nothing was asked for yet does not begin after a stop.
+    if result.traffic.requests == 0 { request.mayBegin = { !board.isStopping } }
+    return request
   }
 
-  /// A body that may not be stored whole may not be kept in part either.
-  private func keeping(of entry: Entry, _ network: NetworkSettings) -> FileSink.Keeping {
-    let cache = settings.cache(forHost: entry.url.host)
-    let sendsCredentials = entry.url.origin == item.origin
-    let now = worker.now
-    return FileSink.Keeping(key: entry.key) { record in
-      let fields = Fetcher.requestFields(settings: network, sendsCredentials: sendsCredentials)
-      let head = ResponseHead(
-        status: 200, fields: record.fields, requestTime: now, responseTime: now)
-      return storability(of: head, request: RequestContext(fields: fields), settings: cache)
-        == .storable
-    }
+  private enum Judgement {
+    case step(Step)
+    case asksAgainWithoutConditions
   }
 
   private func judge(
@@ -227,8 +302,8 @@ struct ChainWalk {
   private func keep(
     _ response: StoredResponse, of entry: Entry, into result: inout WalkResult
   ) -> Judgement {
-    let cache = settings.cache(forHost: entry.url.host)
-    guard storability(of: response, settings: cache) == .storable else {
+    let rules = settings(of: entry).rules
+    guard rules.storability(of: response) == .storable else {
       return .step(.end(purge(entry, after: response, into: &result)))
     }
     var updated = entry
@@ -237,7 +312,7 @@ struct ChainWalk {
     updated.validatedAt = response.responseTime
     updated.lastAnswer = .notModified
     result.freshUntil = min(
-      result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+      result.freshUntil, rules.freshness(of: response).freshUntil)
     guard let target = entry.redirectTarget else {
       return .step(
         .end(
@@ -271,11 +346,11 @@ struct ChainWalk {
             head: head, of: entry,
             into: &result)))
     }
-    let cache = settings.cache(forHost: entry.url.host)
+    let rules = settings(of: entry).rules
     var updated = Entry(key: entry.key, url: entry.url)
     updated.validatedAt = reply.responseTime
     updated.lastAnswer = .redirect
-    if case .forbidden(let reason) = storability(of: head, request: request, settings: cache) {
+    if case .forbidden(let reason) = rules.storability(of: head, request: request) {
       // Not kept, so it is asked at each run; what it leads to has a life of its own.
       result.freshUntil = .distantPast
       if reason.withdrawsOlderCopies, entry.original != nil {
@@ -287,7 +362,7 @@ struct ChainWalk {
       updated.response = response
       updated.redirectTarget = target
       result.freshUntil = min(
-        result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+        result.freshUntil, rules.freshness(of: response).freshUntil)
     }
     result.changes.append(.stored(updated))
     return .step(.redirect(target))
@@ -297,14 +372,14 @@ struct ChainWalk {
     _ reply: FetchedResponse, head: ResponseHead, request: RequestContext, of entry: Entry,
     into result: inout WalkResult
   ) -> Judgement {
-    let cache = settings.cache(forHost: entry.url.host)
+    let rules = settings(of: entry).rules
     guard let body = reply.body, body.bytes > 0, let sink = body.sink as? FileSink else {
       return .step(
         .end(
           failedEnd(
             .emptyBody(entry.url), status: reply.status, head: head, of: entry, into: &result)))
     }
-    if case .forbidden(let reason) = storability(of: head, request: request, settings: cache) {
+    if case .forbidden(let reason) = rules.storability(of: head, request: request) {
       sink.file.discard()
       guard reason.withdrawsOlderCopies else {
         return .step(
@@ -324,7 +399,7 @@ struct ChainWalk {
     updated.failure = nil
     updated.validatedAt = reply.responseTime
     result.freshUntil = min(
-      result.freshUntil, freshness(of: response, settings: cache).freshUntil)
+      result.freshUntil, rules.freshness(of: response).freshUntil)
     if let original = entry.original, original.digest == body.digest, hasCopy(entry) {
       sink.file.discard()
       updated.lastAnswer = .sameBytes
@@ -347,8 +422,8 @@ struct ChainWalk {
 
   /// The chain as a whole is at fault. That is noted at its first entry; the others keep what their
   /// servers said.
-  private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) -> WalkResult {
-    let (first, now) = (claim.entry, worker.now)
+  private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) {
+    let (first, now) = (claim.entry, context.now)
     result.failedAt = first.url
     if result.traffic.requests == 0, let before = first.failure,
       judge.isCooling(before, of: first.url, at: now)
@@ -356,14 +431,13 @@ struct ChainWalk {
       result.end = .cooling(
         before.failure, until: judge.nextTry(before, of: first.url),
         judge.withdrawal(after: before, of: first, at: now))
-      return result
+      return
     }
-    let noted = settings.cache(forHost: item.host)
+    let noted = ownSettings.cache
       .failure(failure, status: nil, head: nil, after: first.failure, at: now)
     result.note(noted, at: first)
     result.end = .failed(
       failure, nextTry: noted.nextTry, judge.withdrawal(after: noted, of: first, at: now))
-    return result
   }
 
   /// Notes the failure at the entry that failed, and what it means for the copy that serves.
@@ -372,12 +446,12 @@ struct ChainWalk {
     into result: inout WalkResult
   ) -> WalkResult.End {
     result.failedAt = entry.url
-    let entryFailure = settings.cache(forHost: entry.url.host)
-      .failure(failure, status: status, head: head, after: entry.failure, at: worker.now)
+    let entryFailure = settings(of: entry).cache
+      .failure(failure, status: status, head: head, after: entry.failure, at: context.now)
     let word = status.map {
       withdrawal(
         status: $0, missingSince: entry.failure?.missingSince,
-        settings: settings.cache(forHost: entry.url.host), now: worker.now)
+        settings: settings(of: entry).cache, now: context.now)
     }
     var failed = entry
     failed.failure = entryFailure
@@ -393,7 +467,7 @@ struct ChainWalk {
       result.changes.append(.stored(failed))
       return .failed(
         failure, nextTry: entryFailure.nextTry,
-        judge.withdrawal(after: entryFailure, of: entry, at: worker.now))
+        judge.withdrawal(after: entryFailure, of: entry, at: context.now))
     }
   }
 

@@ -26,6 +26,7 @@ package struct DryRun: Sendable {
   private let options: RunOptions
   private let now: Timestamp
   private let recipes: RecipeBook
+  private let book: SettingsBook
 
   /// - Parameters:
   ///   - ledger: nil where none exists yet.
@@ -35,6 +36,7 @@ package struct DryRun: Sendable {
     encoders: EncoderVersions
   ) {
     recipes = RecipeBook(settings: manifest.settings, encoders: encoders)
+    book = SettingsBook(manifest.settings)
     self.ledger = ledger
     self.manifest = manifest
     self.options = options
@@ -97,12 +99,11 @@ package struct DryRun: Sendable {
   private func plan(
     _ url: ItemURL, _ key: EntryKey, variants: [String]?
   ) async throws(RunStop) -> Plan {
-    let settings = manifest.settings
-    let judge = EntryJudge(settings: settings, options: options, itemOrigin: url.origin)
+    let judge = EntryJudge(book: book, options: options, itemOrigin: url.origin)
     guard let ledger else { return .fetch }
     do {
       var next = try await ledger.entry(key)
-      for _ in 0...settings.network(forHost: url.host).maxRedirects {
+      for _ in 0...book[url.host].network.maxRedirects {
         guard let entry = next else { return .fetch }
         switch judge.verdict(on: entry, at: now) {
         case .fresh: break

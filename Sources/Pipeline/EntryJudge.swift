@@ -28,7 +28,7 @@ package enum EntryVerdict: Sendable, Hashable {
 
 /// Judges entries under one job's settings: the walk acts on it, a plan counts it, `show` tells it.
 struct EntryJudge: Sendable {
-  let settings: JobSettings
+  let book: SettingsBook
   let options: RunOptions
   /// Credentials go to the item's own origin only.
   let itemOrigin: ItemURL.Origin
@@ -90,14 +90,13 @@ struct EntryJudge: Sendable {
 
   func freshness(of entry: Entry) -> Freshness? {
     entry.response.map {
-      HTTPCaching.freshness(of: $0, settings: settings.cache(forHost: entry.url.host))
+      book[entry.url.host].rules.freshness(of: $0)
     }
   }
 
   /// The field values that a request would carry, for `Vary`.
   func requestFields(for url: ItemURL) -> HTTPFields {
-    Fetcher.requestFields(
-      settings: settings.network(forHost: url.host), sendsCredentials: url.origin == itemOrigin)
+    book[url.host].manner.keptFields(sendsCredentials: url.origin == itemOrigin)
   }
 
   /// Nil: it is fresh.
@@ -107,7 +106,7 @@ struct EntryJudge: Sendable {
     guard let response = entry.response else { return .nothingStored }
     guard hasCopy else { return entry.original == nil ? .nothingStored : .copyMissing }
     guard !options.force else { return .forced }
-    let verdict = FreshnessRules(settings.cache(forHost: entry.url.host)).judge(
+    let verdict = book[entry.url.host].rules.judge(
       response, requestFields: requestFields(for: entry.url), refreshAhead: refreshAhead(of: entry),
       now: now)
     if case .stale(let reason) = verdict { return .stale(reason) }
@@ -135,7 +134,7 @@ struct EntryJudge: Sendable {
     guard failure.nextTry != EntryFailure.atOnce, !failure.isServersWord,
       failure.status == 404 || failure.status == 410
     else { return failure.nextTry }
-    return failure.at + settings.cache(forHost: url.host).negativeTTL
+    return failure.at + book[url.host].cache.negativeTTL
   }
 
   /// Whether the copy that is published is to go because of the failure: its origin has taken it back,
@@ -153,7 +152,7 @@ struct EntryJudge: Sendable {
   func isConfirmedMissing(_ failure: EntryFailure, of url: ItemURL) -> Bool {
     guard let first = failure.missingSince, failure.at > first else { return false }
     return HTTPCaching.withdrawal(
-      status: 404, missingSince: first, settings: settings.cache(forHost: url.host),
+      status: 404, missingSince: first, settings: book[url.host].cache,
       now: failure.at) != .keep
   }
 
@@ -164,10 +163,10 @@ struct EntryJudge: Sendable {
   /// be kept nothing is known but the failure: what it led to has the job's grace as well. So has what
   /// stood before a ring of redirects, whose own answers are the failure.
   func servesUntil(_ failure: EntryFailure, of entry: Entry) -> Timestamp {
-    let isStrict = settings.publish?.withdraw == .stale
+    let isStrict = book.job.publish?.withdraw == .stale
     let isPartOfFailure = entry.response.map { $0.responseTime >= failure.since } ?? true
     guard !isPartOfFailure, let freshness = freshness(of: entry) else {
-      let grace = settings.cache(forHost: entry.url.host).staleIfError
+      let grace = book[entry.url.host].cache.staleIfError
       return isStrict ? failure.since : failure.since + grace
     }
     if isStrict, !freshness.mayServeStale { return freshness.freshUntil }

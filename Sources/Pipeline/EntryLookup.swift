@@ -68,7 +68,8 @@ package struct EntryLookup: Sendable {
   private func view(
     _ chain: [Entry], of url: ItemURL, job: String?, settings: JobSettings, at now: Timestamp
   ) -> EntryStory.View {
-    let judge = EntryJudge(settings: settings, options: RunOptions(), itemOrigin: url.origin)
+    let judge = EntryJudge(
+      book: SettingsBook(settings), options: RunOptions(), itemOrigin: url.origin)
     return EntryStory.View(
       job: job, settings: settings, hops: chain.map { judge.hop($0, at: now) })
   }
@@ -82,7 +83,7 @@ extension EntryJudge {
       hop.freshness = freshness
       hop.decidingLines = decidingLines(of: response, freshness: freshness)
       hop.currentAge = freshness.age + (now - response.responseTime)
-      if settings.cache(forHost: entry.url.host).policy == .rfc9111 {
+      if book[entry.url.host].cache.policy == .rfc9111 {
         hop.mismatchedField = response.mismatchedField(with: requestFields(for: entry.url))
       }
     }

@@ -40,6 +40,7 @@ package struct Export: Sendable {
   private let ledger: any Ledger
   private let job: JobRecord
   private let recipes: RecipeBook
+  private let book: SettingsBook
   package let settings: JobSettings
 
   /// - Parameter environment: as for a run, but nothing is missed that only a request needs.
@@ -54,6 +55,7 @@ package struct Export: Sendable {
       settings = try Manifests.settings(
         fromHead: job.settings, environment: environment, standIn: "set at a run")
       recipes = RecipeBook(settings: settings, encoders: encoders)
+      book = SettingsBook(settings)
     } catch {
       throw RunStop(error)
     }
@@ -94,7 +96,7 @@ package struct Export: Sendable {
       freshUntil: nil, original: chain.last?.original, meta: known.meta,
       variants: variants(of: known, records))
     if let url = view.url {
-      let judge = EntryJudge(settings: settings, options: RunOptions(), itemOrigin: url.origin)
+      let judge = EntryJudge(book: book, options: RunOptions(), itemOrigin: url.origin)
       if let last = chain.last, judge.freshness(of: last) != nil {
         item.freshUntil = chain.compactMap { judge.freshness(of: $0)?.freshUntil }.min()
       }

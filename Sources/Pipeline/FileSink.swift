@@ -1,4 +1,5 @@
 import Fetching
+import HTTPCaching
 import HTTPTransfer
 import Storage
 import Vocabulary
@@ -7,8 +8,27 @@ import Vocabulary
 final class FileSink: BodySink {
   /// Under which key the body may be kept if it breaks off, and whether its server lets us.
   struct Keeping: Sendable {
-    var key: EntryKey
-    var isAllowed: @Sendable (PartialRecord) -> Bool
+    let key: EntryKey
+    private let settings: HostSettings
+    private let sendsCredentials: Bool
+    private let time: Timestamp
+
+    /// - Parameter time: of the request.
+    init(key: EntryKey, of settings: HostSettings, sendsCredentials: Bool, at time: Timestamp) {
+      self.key = key
+      self.settings = settings
+      self.sendsCredentials = sendsCredentials
+      self.time = time
+    }
+
+    /// A body that may not be stored whole may not be kept in part either.
+    fileprivate func isAllowed(_ record: PartialRecord) -> Bool {
+      let fields = settings.manner.keptFields(sendsCredentials: sendsCredentials)
+      let head = ResponseHead(
+        status: 200, fields: record.fields, requestTime: time, responseTime: time)
+      return settings.rules.storability(of: head, request: RequestContext(fields: fields))
+        == .storable
+    }
   }
 
   let file: TemporaryFile

@@ -122,6 +122,7 @@ final class HostWatch: Sendable {
 
   /// - Returns: false where another run is trying the host of a claim: it is to be given back.
   func mayAsk(_ host: String) async throws(LedgerFailure) -> Bool {
+    guard state.withLock({ !$0.pauses.isEmpty }) else { return true }
     let now = worker.now
     let isProbe = state.withLock { state in
       state.pauses[host].map { $0.unreachable != nil && $0.until <= now } ?? false
@@ -137,7 +138,7 @@ final class HostWatch: Sendable {
 
   /// A claim needs its host no more: where it was trying it, it knows by now.
   func claimHasAsked(_ host: String) {
-    guard state.withLock({ $0.ownProbes.contains(host) }) else { return }
+    guard state.withLock({ !$0.ownProbes.isEmpty && $0.ownProbes.contains(host) }) else { return }
     refreshPauses()  // first, so that no other is sent after it
     state.withLock { _ = $0.ownProbes.remove(host) }
   }

@@ -8,60 +8,95 @@ import Vocabulary
 ///
 /// The steps: walk to the bytes, render what is missing, commit the files, settle in the ledger,
 /// publish. Each takes values and gives values; none calls back into an earlier one.
-struct ItemRun {
+// An object, and what is not async is not inlined: see `ChainWalk`.
+final class ItemRun {
   let context: RunContext
   let claim: Claim
+  private let walker: ChainWalk
+
+  @inline(never)
+  init(context: RunContext, claim: Claim) {
+    self.context = context
+    self.claim = claim
+    walker = ChainWalk(context: context, claim: claim)
+  }
 
   private var worker: Worker { context.worker }
   private var settings: JobSettings { context.settings }
   private var board: RunBoard { context.board }
-  private var walker: ChainWalk { ChainWalk(context: context, claim: claim) }
 
   /// A settlement with the files that it rests on.
-  private struct Result {
-    var settlement: Settlement
+  private final class Result {
+    let settlement: Settlement
     /// Nobody removes their objects while they live, which is until the ledger names them.
-    var staged: [StagedObject] = []
+    let staged: [StagedObject]
     /// The original that others may be waiting to have rendered.
-    var rendered: Digest?
-    /// Of the URL that failed, if one did.
-    var host: String?
+    let rendered: Digest?
     /// The items failed, and their older copy goes on serving.
-    var keepsStale = false
+    let keepsStale: Bool
+
+    init(
+      settlement: Settlement, staged: [StagedObject] = [], rendered: Digest? = nil,
+      keepsStale: Bool = false
+    ) {
+      self.settlement = settlement
+      self.staged = staged
+      self.rendered = rendered
+      self.keepsStale = keepsStale
+    }
   }
 
-  func perform() async throws(RunStop) {
-    let walk = try await walk()
-    board.add(walk.traffic)
-    var result = try await result(of: walk)
-    result.host = walk.failedAt?.host ?? result.host ?? claim.entry.url.host
+  nonisolated(nonsending) func perform() async throws(RunStop) {
+    try await walk()
+    let result: Result
+    if let known = knownResult() {
+      result = known
+    } else {
+      result = try await renderedResult()
+    }
     defer { if let original = result.rendered { context.renderings.leave(original) } }
     try await settle(result)
-    context.leases.remove([claim.lease] + walk.targets)
+    endLeases()
     withExtendedLifetime(result.staged) {}
   }
 
-  private func walk() async throws(RunStop) -> WalkResult {
+  nonisolated(nonsending) private func walk() async throws(RunStop) {
+    defer { endAsking() }
+    try await walker.walk()
+  }
+
+  @inline(never)
+  private func endAsking() {
     let host = claim.entry.url.host
-    defer {
-      context.hosts.claimHasAsked(host)
-      board.gotBytes(host: host)
-    }
-    return try await walker.walk()
+    context.hosts.claimHasAsked(host)
+    board.gotBytes(host: host)
+  }
+
+  @inline(never)
+  private func endLeases() {
+    context.leases.remove(claim.lease)
+    context.leases.remove(walker.result.targets)
   }
 
   // MARK: What the walk means
 
-  private func result(of walk: WalkResult) async throws(RunStop) -> Result {
+  /// - Returns: nil where something has to be rendered, or may have to be.
+  @inline(never)
+  private func knownResult() -> Result? {
+    board.add(walker.result.traffic)
+    return result(of: walker.result)
+  }
+
+  private func result(of walk: WalkResult) -> Result? {
     switch walk.end {
     case .bytes(let bytes):
-      return try await result(of: bytes, walk: walk)
+      return standing(bytes, pages, walk)
     case .notStored:
       return Result(
         settlement: settlement(walk) { item in
           .init(
             item: item.number, outcome: .notStored, state: .notStored,
-            dueAt: dueAt(freshUntil: worker.now), publications: [])
+            dueAt: dueAt(freshUntil: context.now), publications: [])
         })
     case .failed(let failure, let nextTry, let withdrawal):
       return Result(
@@ -76,12 +111,16 @@ struct ItemRun {
     }
   }
 
+  private var pages: [RecipeBook.Page] {
+    claim.items.map { context.recipes.page(for: $0.variants) }
+  }
+
   private func settlement(
     _ walk: WalkResult, items: (ClaimedItem) -> ItemSettlement
   ) -> Settlement {
     Settlement(
       job: context.job, run: context.run, lease: claim.lease, targets: walk.targets,
-      entries: walk.changes, items: claim.items.map(items), at: worker.now)
+      entries: walk.changes, items: claim.items.map(items), at: context.now)
   }
 
   private func failed(
@@ -100,11 +139,13 @@ struct ItemRun {
 
   // MARK: Bytes
 
-  private func result(
-    of bytes: WalkResult.Bytes, walk: WalkResult
-  ) async throws(RunStop) -> Result {
-    let pages = claim.items.map { context.recipes.page(for: $0.variants) }
-    if let standing = standing(bytes, pages, walk) { return standing }
+  @inline(never)
+  nonisolated(nonsending) private func renderedResult() async throws(RunStop) -> Result {
+    let walk = walker.result
+    guard case .bytes(let bytes) = walk.end else {
+      preconditionFailure("what has brought no bytes has its result")
+    }
+    let pages = pages
     var wanted = pages.first?.wanted ?? [:]
     for page in pages.dropFirst() { wanted.merge(page.wanted) { first, _ in first } }
     let rendered: RenderedOriginal
@@ -147,8 +188,7 @@ struct ItemRun {
   ) -> Result? {
     guard let outcome = bytes.arrival.outcomeOfKnownBytes else { return nil }
     let original = bytes.original.digest
-    guard let made = claim.made, original == claim.entry.original?.digest,
-      made.allSatisfy({ worker.store.contains($0.digest, bytes: $0.bytes) })
+    guard let made = claim.made, original == claim.entry.original?.digest, areInStore(made)
     else { return nil }
     for (item, page) in zip(claim.items, pages) {
       guard let published = item.published,
@@ -164,9 +204,17 @@ struct ItemRun {
     return Result(settlement: settlement)
   }
 
+  /// Variants of a small original are often the same file: it is looked for once.
+  private func areInStore(_ objects: [ObjectRecord]) -> Bool {
+    objects.indices.allSatisfy { i in
+      objects[..<i].contains(objects[i])
+        || context.store.contains(objects[i].digest, bytes: objects[i].bytes)
+    }
+  }
+
   /// When to look again; a worker that runs for months spreads what falls due.
   private func dueAt(freshUntil: Timestamp) -> Timestamp {
-    let now = worker.now
+    let now = context.now
     guard context.options.refreshesAhead else { return max(freshUntil, now) }
     guard freshUntil > now else { return now + RunOptions.leastRefreshInterval }
     let ahead = RefreshSpread(claim.entry.key).ahead(ofLifetime: freshUntil - now)
@@ -201,7 +249,7 @@ struct ItemRun {
     }
     // New bytes of which nothing could be made leave the older copy where it is.
     let keepsOlder = failure != nil && publications.isEmpty
-    let retryAt = worker.now + coolDown(failuresInARow: 1)
+    let retryAt = context.now + coolDown(failuresInARow: 1)
     let published =
       failure == nil
       ? context.recipes.publicationKey(page, id: item.id, original: rendered.original.digest) : nil
@@ -224,12 +272,12 @@ struct ItemRun {
   private func notAnImage(
     _ failure: FailureRecord, _ bytes: WalkResult.Bytes, _ walk: WalkResult
   ) -> Result {
-    let cache = settings.cache(forHost: bytes.entry.url.host)
+    let cache = context.book[bytes.entry.url.host].cache
     var entry = bytes.previous
     entry.failure = cache.failure(
-      failure, status: nil, head: nil, after: bytes.previous.failure, at: worker.now)
+      failure, status: nil, head: nil, after: bytes.previous.failure, at: context.now)
     let withdrawal = walker.judge.withdrawal(
-      after: entry.failure!, of: bytes.previous, at: worker.now)
+      after: entry.failure!, of: bytes.previous, at: context.now)
     var settlement = settlement(walk) { item in
       failed(
         item, .failed, failure, until: entry.failure!.nextTry, withdrawal)
@@ -240,7 +288,7 @@ struct ItemRun {
 
   // MARK: Writing it down
 
-  private func settle(_ result: Result) async throws(RunStop) {
+  nonisolated(nonsending) private func settle(_ result: Result) async throws(RunStop) {
     let settlement = result.settlement
     let reply: SettlementResult
     board.settles()
@@ -264,7 +312,7 @@ struct ItemRun {
   private func count(
     _ result: Result, _ receipt: SettlementReceipt, _ refused: [RefusedLink]
   ) {
-    let host = result.host ?? claim.entry.url.host
+    let host = walker.result.failedAt?.host ?? claim.entry.url.host
     var kept = 0
     for (item, settled) in zip(claim.items, result.settlement.items)
     where receipt.items.contains(item.number) {

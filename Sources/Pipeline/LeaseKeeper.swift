@@ -24,13 +24,15 @@ final class LeaseKeeper: Sendable {
 
   /// Their claim has settled, or given them back.
   func remove(_ leases: [Lease]) {
+    for lease in leases { remove(lease) }
+  }
+
+  func remove(_ lease: Lease) {
     let woken = state.withLock { state in
-      leases.flatMap { lease in
-        state.leases[lease.entry] = nil
-        return state.waiting.removeValue(forKey: lease.entry).map { Array($0.values) } ?? []
-      }
+      state.leases[lease.entry] = nil
+      return state.waiting.isEmpty ? nil : state.waiting.removeValue(forKey: lease.entry)
     }
-    for waiter in woken { waiter.resume() }
+    if let woken { for waiter in woken.values { waiter.resume() } }
   }
 
   /// Three renewals fit into a lease, so that two may be late.

@@ -67,7 +67,10 @@ final class RecipeBook: Sendable {
   let names: PublishedNames?
   private let settings: JobSettings
   private let encoders: EncoderVersions
-  private let pages = Mutex<[[String]?: Page]>([:])
+  /// Of items that name no variants, as nearly all do.
+  private let whole: Page
+  private let pages = Mutex<[[String]: Page]>([:])
+  private let hash = Mutex(SHA256())
 
   /// Further choices are worked out each time.
   private static let mostPages = 1_000
@@ -77,19 +80,24 @@ final class RecipeBook: Sendable {
     self.settings = settings
     self.encoders = encoders
     names = settings.publish.map { PublishedNames(template: $0.path) }
+    whole = Self.write(nil, settings, encoders, names)
   }
 
   /// - Parameter variants: the item's; nil is all.
   func page(for variants: [String]?) -> Page {
+    guard let variants else { return whole }
     if let known = pages.withLock({ $0[variants] }) { return known }
-    let page = write(variants)
+    let page = Self.write(variants, settings, encoders, names)
     pages.withLock { pages in
       if pages.count < Self.mostPages { pages[variants] = page }
     }
     return page
   }
 
-  private func write(_ variants: [String]?) -> Page {
+  private static func write(
+    _ variants: [String]?, _ settings: JobSettings, _ encoders: EncoderVersions,
+    _ names: PublishedNames?
+  ) -> Page {
     let lines = settings.recipes(named: variants, by: encoders).map {
       Page.Line(
         name: $0.name, recipe: $0.recipe, key: RecipeKey($0.recipe, under: settings.limits))
@@ -107,9 +115,11 @@ final class RecipeBook: Sendable {
   /// - Returns: nil where nothing is published of it.
   func publicationKey(_ page: Page, id: ItemID, original: Digest) -> PublicationKey? {
     guard let digest = page.digest else { return nil }
-    let hash = SHA256()
-    hash.update(digest)
-    hash.update(original)
-    return PublicationKey(rawValue: Int64(bitPattern: hash.digest(of: id.text).words.0))
+    let key = hash.withLock { hash in
+      hash.update(digest)
+      hash.update(original)
+      return hash.digest(of: id.text)
+    }
+    return PublicationKey(rawValue: Int64(bitPattern: key.words.0))
   }
 }

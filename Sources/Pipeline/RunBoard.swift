@@ -123,9 +123,15 @@ package final class RunBoard: Sendable {
   func add(variantsMade: Int) { state.withLock { $0.snapshot.variantsMade += variantsMade } }
 
   /// Of objects that the ledger did not know.
-  func add(bytesStored: Int) { state.withLock { $0.snapshot.bytesStored += bytesStored } }
+  func add(bytesStored: Int) {
+    guard bytesStored > 0 else { return }
+    state.withLock { $0.snapshot.bytesStored += bytesStored }
+  }
 
-  func addStaleKept(_ items: Int) { state.withLock { $0.snapshot.staleKept += items } }
+  func addStaleKept(_ items: Int) {
+    guard items > 0 else { return }
+    state.withLock { $0.snapshot.staleKept += items }
+  }
 
   /// Texts that differ by a number would make this grow with the items.
   private static let mostRemarks = 100
@@ -184,6 +190,7 @@ package final class RunBoard: Sendable {
 
   /// Names that could not be removed. Those that could not be made are their items' failures.
   func noteRemaining(_ links: [RefusedLink]) {
+    guard !links.isEmpty else { return }
     let remaining = links.filter { $0.link.object == nil }
     state.withLock { state in
       for name in remaining { state.snapshot.errors.count(name.failure, of: name.link.path) }

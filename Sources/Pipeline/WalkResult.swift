@@ -5,7 +5,8 @@ import Vocabulary
 /// Where the walk from an item's URL over its redirects came to.
 struct WalkResult: Sendable {
   /// A body, stored already or just received.
-  struct Bytes: Sendable {
+  // One object: it holds two entries, which are large.
+  final class Bytes: Sendable {
     enum Arrival: Sendable {
       /// Every hop and the entry are within their lifetimes: no request was made.
       case fresh
@@ -19,11 +20,18 @@ struct WalkResult: Sendable {
 
     /// The entry at the chain's end as it will be; for received bytes `original` lacks what only the
     /// decoder can tell.
-    var entry: Entry
-    var original: Original
-    var arrival: Arrival
+    let entry: Entry
+    let original: Original
+    let arrival: Arrival
     /// The entry as it was before: what stays if the bytes turn out to be no image.
-    var previous: Entry
+    let previous: Entry
+
+    init(entry: Entry, original: Original, arrival: Arrival, previous: Entry) {
+      self.entry = entry
+      self.original = original
+      self.arrival = arrival
+      self.previous = previous
+    }
   }
 
   /// What a failure means for the copy that is still published.

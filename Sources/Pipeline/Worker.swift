@@ -57,7 +57,8 @@ package struct Worker: Sendable {
   }
 
   func publish(_ links: [LinkTask]) async throws(RunStop) -> [RefusedLink] {
-    try await shelves.publish(links)
+    guard !links.isEmpty else { return [] }
+    return try await shelves.publish(links)
   }
 }
 

@@ -52,7 +52,7 @@ final class Folder: Sendable {
   }
 
   /// What a name stands for, symbolic links not followed; nil where there is nothing.
-  func status(of name: String) -> stat? {
+  func status(of name: UnsafePointer<CChar>) -> stat? {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }

@@ -41,8 +41,18 @@ struct ObjectFolder: Sendable {
   }
 
   func contains(_ digest: Digest, bytes: Int) -> Bool {
-    guard let status = folder.status(of: Self.name(of: digest)) else { return false }
-    return status.isRegularFile && Int(status.st_size) == bytes
+    // Asked for each file of each item: so without a string.
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 + 64) { name in
+      digest.writeHex(to: UnsafeMutableBufferPointer(rebasing: name[1..<65]))
+      name[0] = name[1]
+      name[1] = name[2]
+      name[2] = UInt8(ascii: "/")
+      name[65] = 0
+      return name.withMemoryRebound(to: CChar.self) { name in
+        guard let status = folder.status(of: name.baseAddress!) else { return false }
+        return status.isRegularFile && Int(status.st_size) == bytes
+      }
+    }
   }
 
   func path(of digest: Digest) -> String { folder.path + "/" + Self.name(of: digest) }

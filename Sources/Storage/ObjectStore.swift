@@ -124,6 +124,9 @@ package final class ObjectStore: Sendable {
     beginnings.trim(now: time(nil))
   }
 
+  /// Whether anything is known to be there under a key.
+  package func mayHoldBeginning(_ key: EntryKey) -> Bool { beginnings.mayHold(key) }
+
   /// What a transfer has left under a key, read and found right; it is the caller's alone. Nil, at once,
   /// where nothing was known to be there when the store was opened or has kept something last.
   package func takeBeginning(_ key: EntryKey) async -> KeptBeginning? {

@@ -58,36 +58,55 @@ package final class OwnedThread: Sendable {
 package final class ThreadExecutor: SerialExecutor {
   private struct Queue {
     var jobs: [UnownedJob] = []
+    /// The thread waits, or is about to: whoever leaves something has to wake it.
+    var isAsleep = false
     var isStopped = false
   }
 
   private let queue = Mutex(Queue())
-  private let work = DispatchSemaphore(value: 0)
+  private let bell = DispatchSemaphore(value: 0)
 
   package init(name: String) {
     _ = OwnedThread(name: name, stackBytes: 2 << 20) { [self] in
       let executor = asUnownedSerialExecutor()
-      while true {
-        work.wait()
-        let (jobs, isStopped) = queue.withLock { queue in
-          defer { queue.jobs = [] }
-          return (queue.jobs, queue.isStopped)
-        }
+      var jobs: [UnownedJob] = []
+      while takeJobs(into: &jobs) {
         for job in jobs { job.runSynchronously(on: executor) }
-        if isStopped, jobs.isEmpty { return }
+        jobs.removeAll(keepingCapacity: true)
       }
+    }
+  }
+
+  /// Waits until there are some.
+  /// - Parameter jobs: none.
+  /// - Returns: false when the thread is to end.
+  private func takeJobs(into jobs: inout [UnownedJob]) -> Bool {
+    while true {
+      let isStopped = queue.withLock { queue in
+        swap(&queue.jobs, &jobs)
+        queue.isAsleep = jobs.isEmpty && !queue.isStopped
+        return queue.isStopped
+      }
+      if !jobs.isEmpty { return true }
+      if isStopped { return false }
+      bell.wait()
     }
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.withLock { $0.jobs.append(job) }
-    work.signal()
+    leave { $0.jobs.append(job) }
   }
 
   /// Ends the thread when its queue is empty. The actor must not be used after that.
-  package func stop() {
-    queue.withLock { $0.isStopped = true }
-    work.signal()
+  package func stop() { leave { $0.isStopped = true } }
+
+  private func leave(_ change: (inout sending Queue) -> Void) {
+    let mustRing = queue.withLock { queue in
+      change(&queue)
+      defer { queue.isAsleep = false }
+      return queue.isAsleep
+    }
+    if mustRing { bell.signal() }
   }
 }

@@ -12,13 +12,35 @@ package struct Digest: Sendable, Hashable, Comparable {
     words = (w[0], w[1], w[2], w[3])
   }
 
+  /// - Parameter bytes: exactly 32, read where they are.
+  package init?(bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == 32 else { return nil }
+    func word(_ i: Int) -> UInt64 {
+      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * i, as: UInt64.self))
+    }
+    words = (word(0), word(1), word(2), word(3))
+  }
+
   /// - Parameter hex: exactly 64 lower-case or upper-case digits.
   package init?(hex: some StringProtocol) {
     guard let bytes = bytesOf(hex: hex) else { return nil }
     self.init(bytes: bytes)
   }
 
-  package var bytes: [UInt8] { [words.0, words.1, words.2, words.3].flatMap(\.bigEndianBytes) }
+  package var bytes: [UInt8] {
+    let bytes = (
+      words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
+    )
+    return withUnsafeBytes(of: bytes) { Array($0) }
+  }
+
+  /// Writes `description` without a string of its own.
+  package func writeHex(to digits: UnsafeMutableBufferPointer<UInt8>) {
+    writeHexDigits(of: words.0, to: digits, at: 0)
+    writeHexDigits(of: words.1, to: digits, at: 16)
+    writeHexDigits(of: words.2, to: digits, at: 32)
+    writeHexDigits(of: words.3, to: digits, at: 48)
+  }
 
   package static func == (a: Digest, b: Digest) -> Bool { a.words == b.words }
   package static func < (a: Digest, b: Digest) -> Bool { a.words < b.words }
@@ -27,7 +49,12 @@ package struct Digest: Sendable, Hashable, Comparable {
 
 extension Digest: CustomStringConvertible {
   /// 64 lower-case hexadecimal digits.
-  package var description: String { hexText(bytes) }
+  package var description: String {
+    String(unsafeUninitializedCapacity: 64) { digits in
+      writeHex(to: digits)
+      return 64
+    }
+  }
 }
 
 /// The ledger's key of a URL: the first 16 bytes of the SHA-256 of its normalised text.
@@ -44,9 +71,17 @@ package struct EntryKey: Sendable, Hashable, Comparable, CustomStringConvertible
     words = (w[0], w[1])
   }
 
-  package var bytes: [UInt8] { words.0.bigEndianBytes + words.1.bigEndianBytes }
+  package var bytes: [UInt8] {
+    withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian)) { Array($0) }
+  }
   /// 32 lower-case hexadecimal digits; the id of a bare URL is their first 16.
-  package var description: String { hexText(bytes) }
+  package var description: String {
+    String(unsafeUninitializedCapacity: 32) { digits in
+      writeHexDigits(of: words.0, to: digits, at: 0)
+      writeHexDigits(of: words.1, to: digits, at: 16)
+      return 32
+    }
+  }
 
   package static func == (a: EntryKey, b: EntryKey) -> Bool { a.words == b.words }
   package static func < (a: EntryKey, b: EntryKey) -> Bool { a.words < b.words }
@@ -94,19 +129,12 @@ private func bytesOf(hex: some StringProtocol) -> [UInt8]? {
   return stride(from: 0, to: digits.count, by: 2).map { digits[$0]! << 4 | digits[$0 + 1]! }
 }
 
-private func hexText(_ bytes: [UInt8]) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  return String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
-    for (i, byte) in bytes.enumerated() {
-      buffer[2 * i] = digits[Int(byte >> 4)]
-      buffer[2 * i + 1] = digits[Int(byte & 15)]
-    }
-    return bytes.count * 2
-  }
-}
-
-extension UInt64 {
-  fileprivate var bigEndianBytes: [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * $0)) }
+/// Writes a word's 16 digits from that place on.
+private func writeHexDigits(
+  of word: UInt64, to digits: UnsafeMutableBufferPointer<UInt8>, at start: Int
+) {
+  for i in 0..<16 {
+    let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * i)) & 15
+    digits[start + i] = digit + (digit < 10 ? 0x30 : 0x57)
   }
 }

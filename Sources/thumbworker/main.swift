@@ -1,7 +1,9 @@
 import Commands
 import Glibc
+import Threading
 
-// First of all: every thread that is started later inherits the blocked signals.
+// First of all: every thread that is started later inherits the blocked signals and how it is scheduled.
+BatchScheduling.begin()
 let interruption = Interruption()
 let arguments = Array(CommandLine.arguments.dropFirst())
 

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
+import Threading
 
 /// Two jobs on one root, put on its queue, and workers for it.
 private final class Queue {
@@ -101,6 +102,23 @@ private final class Queue {
     #expect(leased == 0)
     #expect(try await queue.work("--drain").result().status == 0)
     #expect(queue.origin.requests.count == 30)
+  }
+
+  @Test func `counts as batch work to the kernel, with all its threads and decoders`() async throws
+  {
+    let queue = try Queue()
+    queue.isOpen.now = false
+    #expect(try await queue.enqueue("one", ["a"]).status == 0)
+    let worker = try queue.work()
+    try await queue.wait { !queue.origin.requests.isEmpty && !worker.children.isEmpty }
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(worker.pid)/task")
+      .compactMap { pid_t($0) }
+    // One that has ended meanwhile has none.
+    let policies = (threads + worker.children).map { sched_getscheduler($0) }.filter { $0 >= 0 }
+    #expect(Set(policies) == [BatchScheduling.policy])
+    worker.signal(SIGTERM)
+    queue.isOpen.now = true
+    #expect(await worker.result().status == 143)
   }
 
   @Test func `cuts off what does not end within its grace`() async throws {

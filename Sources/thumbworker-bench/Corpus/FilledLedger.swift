@@ -65,7 +65,7 @@ struct FilledLedger {
           || 'ETag:"5f3c-' || number || '"' || char(10) || 'Cache-Control:max-age=2592000',
         '', t, t, sha3('o' || number, 256), 90000, 'jpeg', 1200, 900, t, 'new-bytes', '#a0b0c0',
         randomblob(21)
-      FROM items, now WHERE entry IS NOT NULL GROUP BY entry;
+      FROM items CROSS JOIN now WHERE entry IS NOT NULL ORDER BY items.number;
     INSERT INTO variants (original, recipe, digest, bytes, format, width, height)
       SELECT original, recipe, sha3('v' || n || number, 256), 9000, 'jpeg', 320, 240
       FROM (SELECT sha3('o' || number, 256) AS original, number FROM items ORDER BY original)
@@ -77,7 +77,7 @@ struct FilledLedger {
       SELECT job, 'w' || n || '/' || id || '.jpg', item, 'w' || n,
         sha3('v' || n || item, 256)
       FROM sizes CROSS JOIN item_ids ORDER BY job, 2;
-    UPDATE items SET state = 1, run = 1,
+    UPDATE items SET state = 1, run = 1, published = number,
       due_at = (SELECT t FROM now) + 2592000000 + number % 86400000;
 
     """

@@ -40,11 +40,11 @@ struct FetchWork: Work {
     let fetcher = Fetcher(
       engine: requests.engine, sleeper: SystemSleeper(), clock: .system,
       jitter: { .random(in: 0..<1) })
-    let settings = NetworkSettings.loopback(connections: requests.connections)
+    let manner = RequestManner(.loopback(connections: requests.connections))
     try await requests.measure { url in
       let reply = try await fetcher.fetch(
         FetchRequest(
-          url: url, settings: settings, sendsCredentials: true,
+          url: url, manner: manner, sendsCredentials: true,
           makeSink: { _ in DroppingSink.only }))
       guard reply.status == 200, reply.body != nil else {
         throw BenchFailure(message: "\(url) answered \(reply.status)")

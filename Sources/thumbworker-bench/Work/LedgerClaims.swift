@@ -6,14 +6,34 @@ import Vocabulary
 
 /// Claims a job's items and settles them, as many at a time as a run has under way.
 struct LedgerClaims {
+  /// What has come of the claims.
+  enum Answers {
+    /// Pictures that are there for the first time.
+    case newBytes
+    /// 304, to each.
+    case notModified
+  }
+
   let ledger: LedgerSQLite
   let job: JobNumber
   let count: Int
+  /// So that no two rounds bring the same pictures.
+  private let seed = UInt64.random(in: 0 ... .max)
 
   private static let together = 192
 
-  /// - Parameter rule: which items are due.
-  func work(_ rule: DueRule) async throws {
+  init(ledger: LedgerSQLite, job: JobNumber, count: Int) {
+    self.ledger = ledger
+    self.job = job
+    self.count = count
+  }
+
+  /// - Parameters:
+  ///   - rule: which items are due.
+  ///   - parts: under which names the claims' and the settlements' figures are reported.
+  func work(
+    _ rule: DueRule, _ answers: Answers = .newBytes, parts: (String, String) = ("claim", "settle")
+  ) async throws {
     let run = try await ledger.beginRun(job: job, at: .now)
     var (claiming, settling) = (Meter(), Meter())
     var done = 0
@@ -28,14 +48,18 @@ struct LedgerClaims {
         ).claims
       }
       guard !claimed.isEmpty else { throw BenchFailure(message: "nothing more is claimed") }
-      let settlements = claimed.enumerated().map { index, claim in
-        claim.settlement(job: job, run: run, number: UInt64(done + index))
+      let settlements = try claimed.enumerated().map { index, claim in
+        switch answers {
+        case .newBytes:
+          claim.settlement(job: job, run: run, number: seed &+ UInt64(done + index))
+        case .notModified: try claim.confirmation(job: job, run: run)
+        }
       }
       try await settling.run { try await settle(settlements) }
       done += claimed.count
     }
-    try claiming.report("claim", items: done)
-    try settling.report("settle", items: done)
+    try claiming.report(parts.0, items: done)
+    try settling.report(parts.1, items: done)
   }
 
   private func settle(_ settlements: [Settlement]) async throws {
@@ -86,11 +110,31 @@ extension Claim {
         + made.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) },
       items: items.map { item in
         ItemSettlement(
-          item: item.number, outcome: .fetched, state: .well, dueAt: now + .days(7),
+          item: item.number, outcome: .fetched, state: .well, dueAt: now + .days(90),
           publications: made.enumerated().map { index, variant in
             Publication(
               path: "w\(index)/\(item.id.text).jpg", variant: "w\(index)", object: variant.digest)
           })
+      }, at: now)
+  }
+
+  /// Of an original that the server has confirmed.
+  fileprivate func confirmation(job: JobNumber, run: RunNumber) throws -> Settlement {
+    guard let since = entry.response?.responseTime else {
+      throw BenchFailure(message: "an entry without a response was claimed")
+    }
+    var entry = entry
+    let now = Timestamp.now
+    entry.response?.requestTime = now
+    entry.response?.responseTime = now
+    entry.validatedAt = now
+    entry.lastAnswer = .notModified
+    return Settlement(
+      job: job, run: run, lease: lease, entries: [.confirmed(entry, since: since)],
+      items: items.map { item in
+        ItemSettlement(
+          item: item.number, outcome: .revalidated, state: .well, dueAt: now + .days(90),
+          published: item.published)
       }, at: now)
   }
 

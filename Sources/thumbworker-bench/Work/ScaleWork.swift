@@ -19,7 +19,13 @@ struct ScaleWork: Work {
       throw BenchFailure(message: "the ledger has no job")
     }
     let all = DueRule(horizon: .now, takesAll: true)
-    try await LedgerClaims(ledger: ledger, job: job.number, count: claims).work(all)
+    let work = LedgerClaims(ledger: ledger, job: job.number, count: claims)
+    try await work.work(all, .notModified, parts: ("claim", "confirm"))
+    try await work.work(all, parts: ("claim again", "settle"))
+    // What the pictures have replaced: else the next run would begin with its removal.
+    while case let removals = try await ledger.pendingRemovals(limit: 1000), !removals.isEmpty {
+      try await ledger.confirmRemoval(removals)
+    }
     await ledger.close()
   }
 }

@@ -34,7 +34,7 @@ struct StoreWork: Work {
       ledger: ledger, store: store,
       fetcher: Fetcher(
         engine: engine, sleeper: SystemSleeper(), clock: .system, jitter: { .random(in: 0..<1) }),
-      settings: .loopback(connections: connections), job: try await ingest(ledger))
+      manner: RequestManner(.loopback(connections: connections)), job: try await ingest(ledger))
     let run = try await ledger.beginRun(job: steps.job, at: .now)
     try await WorkReport.measure { try await drain(steps, run) }
     await ledger.close()
@@ -77,7 +77,7 @@ private struct StoreSteps: Sendable {
   let ledger: LedgerSQLite
   let store: ObjectStore
   let fetcher: Fetcher
-  let settings: NetworkSettings
+  let manner: RequestManner
   let job: JobNumber
 
   func claim(_ limit: Int, _ run: RunNumber, _ horizon: Timestamp) async throws -> ClaimResult {
@@ -90,7 +90,7 @@ private struct StoreSteps: Sendable {
   func perform(_ claim: Claim, _ run: RunNumber) async throws {
     let reply = try await fetcher.fetch(
       FetchRequest(
-        url: claim.entry.url, settings: settings, sendsCredentials: true,
+        url: claim.entry.url, manner: manner, sendsCredentials: true,
         makeSink: { [store] _ throws(FailureRecord) in try StoredBody(store) }))
     guard let body = reply.body, let sink = body.sink as? StoredBody else {
       throw BenchFailure(message: "\(claim.entry.url) answered \(reply.status)")
