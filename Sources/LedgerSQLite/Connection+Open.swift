@@ -23,6 +23,7 @@ extension Connection {
       """)
     connection.watchWAL()
     try connection.migrate()
+    try connection.execute(Claiming.view)
     return connection
   }
 
