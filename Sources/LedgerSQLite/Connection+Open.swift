@@ -17,7 +17,7 @@ extension Connection {
       """
       PRAGMA synchronous = NORMAL;
       PRAGMA journal_size_limit = 67108864;
-      PRAGMA cache_size = -32768;
+      PRAGMA cache_size = -16384;
       PRAGMA temp_store = MEMORY;
       PRAGMA trusted_schema = OFF;
       """)
