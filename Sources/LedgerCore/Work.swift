@@ -120,16 +120,30 @@ package struct ClaimedItem: Sendable, Hashable {
   package var state: ItemState
   /// What its published names were made from; nil where one of them has changed since.
   package var published: PublicationKey?
+  package var before: ItemStanding?
 
   package init(
     number: ItemNumber, id: ItemID, variants: [String]?, state: ItemState,
-    published: PublicationKey? = nil
+    published: PublicationKey? = nil, before: ItemStanding? = nil
   ) {
     self.number = number
     self.id = id
     self.variants = variants
     self.state = state
     self.published = published
+    self.before = before
+  }
+}
+
+/// How an item stood when it was claimed, besides its state.
+package struct ItemStanding: Sendable, Hashable {
+  package var dueAt: Timestamp
+  /// That settled it last.
+  package var run: RunNumber
+
+  package init(dueAt: Timestamp, run: RunNumber) {
+    self.dueAt = dueAt
+    self.run = run
   }
 }
 
@@ -279,11 +293,13 @@ package struct ItemSettlement: Sendable {
   /// What those names were made from. With `publications` nil: that the names stand as made from it is
   /// what the settlement rests on; where it is no longer so, it is refused.
   package var published: PublicationKey?
+  /// Of an item that was well and stays so: spares a look at how it stands, if that is how it does.
+  package var before: ItemStanding?
 
   package init(
     item: ItemNumber, outcome: Outcome, state: ItemState, dueAt: Timestamp,
     failure: FailureRecord? = nil, publications: [Publication]? = nil,
-    published: PublicationKey? = nil
+    published: PublicationKey? = nil, before: ItemStanding? = nil
   ) {
     self.item = item
     self.outcome = outcome
@@ -292,6 +308,7 @@ package struct ItemSettlement: Sendable {
     self.failure = failure
     self.publications = publications
     self.published = published
+    self.before = before
   }
 }
 

@@ -17,12 +17,13 @@ extension Connection {
       """
       PRAGMA synchronous = NORMAL;
       PRAGMA journal_size_limit = 67108864;
-      PRAGMA cache_size = -32768;
+      PRAGMA cache_size = -16384;
       PRAGMA temp_store = MEMORY;
       PRAGMA trusted_schema = OFF;
       """)
     connection.watchWAL()
     try connection.migrate()
+    try connection.execute(Claiming.view)
     return connection
   }
 

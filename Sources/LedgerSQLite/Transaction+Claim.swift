@@ -127,22 +127,22 @@ extension Claiming {
 
   static let atOnce = Queries(
     sameTime: """
-      SELECT number, due_at, run, entry FROM items
+      SELECT * FROM claimable
       WHERE job = ? AND host = ? AND due_at = ? AND number > ? ORDER BY number
       """)
   static let expired = Queries(
     sameTime: atOnce.sameTime,
     later: """
-      SELECT number, due_at, run, entry FROM items
+      SELECT * FROM claimable
       WHERE job = ? AND host = ? AND due_at > ? ORDER BY due_at, number
       """)
   static let failed = Queries(
     sameTime: """
-      SELECT number, due_at, run, entry FROM items
+      SELECT * FROM claimable
       WHERE state = 2 AND job = ? AND host = ? AND due_at = ? AND number > ? ORDER BY number
       """,
     later: """
-      SELECT number, due_at, run, entry FROM items
+      SELECT * FROM claimable
       WHERE state = 2 AND job = ? AND host = ? AND due_at > ? ORDER BY due_at, number
       """)
 
@@ -171,13 +171,13 @@ extension Claiming {
     let statement = try connection.statement(query)
     statement.bind(place)
     try connection.forEach(statement) { row throws(LedgerFailure) in
-      let dueAt = row.int(1)
+      let dueAt = row.int(4)
       guard dueAt <= last, rowsLeft > 0, isLookOnly || wanted > 0 else {
         lane.resumesAt = dueAt
         return false
       }
       rowsLeft -= 1
-      if row.int(2) != request.run.value, let entry = row.key(3), !claimed.contains(entry) {
+      if row.int(5) != request.run.value, let entry = row.key(8), !claimed.contains(entry) {
         if isLookOnly {
           guard try isHeld(entry) else {
             heldBack = true
@@ -186,7 +186,7 @@ extension Claiming {
           }
           cursor.passOver(entry)
         } else {
-          switch try claim(entry, host.name, after: 0) {
+          switch try claim(row, entry, host.name) {
           case .claimed: wanted -= 1
           case .held: cursor.passOver(entry)
           case .notDue: break
@@ -212,17 +212,24 @@ extension Claiming {
 // MARK: Entries
 
 extension Claiming {
-  /// An entry's items in a job, each beside who holds the entry and the entry itself: one look instead of
-  /// one for each table, since every item that is due comes this way.
-  static let itemsQuery: StaticString = """
-    SELECT i.number, i.id, i.variants, i.state, i.due_at, i.run, i.url, i.published,
-      l.token, l.owner, l.run, l.expires, e.*
-    FROM items AS i LEFT JOIN leases AS l ON l.entry = i.entry
-      LEFT JOIN entries AS e ON e.key = i.entry
-    WHERE i.entry = ? AND i.job = ? AND i.number > ? ORDER BY i.number
+  /// An item, whether no other of its job names its entry, and the entry: one look instead of one for each
+  /// table, since every item that is due comes this way. Of a connection's own.
+  static let view = """
+    CREATE TEMP VIEW claimable AS
+      SELECT items.number, items.id, items.variants, items.state, items.due_at, items.run, items.url,
+        items.published, items.entry,
+        NOT EXISTS (
+          SELECT 1 FROM items AS other
+          WHERE other.entry = items.entry AND other.job = items.job AND other.number <> items.number
+        ) AS is_alone,
+        items.job, items.host, entries.*
+      FROM items LEFT JOIN entries ON entries.key = items.entry
     """
-  private static let leaseColumn: Int32 = 8
   private static let entryColumn: Int32 = 12
+
+  static let itemsQuery: StaticString = """
+    SELECT * FROM claimable WHERE entry = ? AND job = ? AND number > ? ORDER BY number
+    """
 
   private enum Attempt { case claimed, held, notDue }
 
@@ -233,11 +240,17 @@ extension Claiming {
     var items: [ClaimedItem] = []
     /// As the first of them has it.
     var url = ""
-    var isHeld = false
     var isCutShort = false
+
+    mutating func add(_ item: ClaimedItem, _ row: Row) {
+      if items.isEmpty {
+        url = row.text(6)
+        entry = row.entry(from: entryColumn)
+      }
+      items.append(item)
+    }
   }
 
-  /// - Returns: of an entry that is held, nothing else.
   private func dueEntry(
     _ key: EntryKey, after number: Int64, limit: Int = itemsPerClaim
   ) throws(LedgerFailure) -> DueEntry {
@@ -246,25 +259,13 @@ extension Claiming {
     statement.bind(1, .key(key))
     statement.bind(2, .int(request.job.value))
     statement.bind(3, .int(number))
-    var isFirst = true
     try connection.forEach(statement) { row throws(LedgerFailure) in
-      if isFirst, let holder = row.holder(from: Self.leaseColumn) {
-        let standing = try transaction.standing(
-          holder, of: key, at: request.now, lease: request.leaseDuration)
-        due.isHeld = standing != nil
-        if due.isHeld { return false }
-      }
-      isFirst = false
       guard let item = dueItem(row) else { return true }
       guard due.items.count < limit else {
         due.isCutShort = true
         return false
       }
-      if due.items.isEmpty {
-        due.url = row.text(6)
-        due.entry = row.entry(from: Self.entryColumn)
-      }
-      due.items.append(item)
+      due.add(item, row)
       return true
     }
     return due
@@ -278,19 +279,34 @@ extension Claiming {
     else { return nil }
     return ClaimedItem(
       number: ItemNumber(row.int(0)), id: id, variants: VariantNames.read(row.optionalText(2)),
-      state: state, published: row.publicationKey(7))
+      state: state, published: row.publicationKey(7),
+      before: ItemStanding(dueAt: row.time(4), run: RunNumber(row.int(5))))
+  }
+
+  private mutating func claim(
+    _ row: Row, _ key: EntryKey, _ host: String
+  ) throws(LedgerFailure) -> Attempt {
+    guard row.int(9) == 1 else { return try claim(key, host, after: 0) }
+    var due = DueEntry()
+    if let item = dueItem(row) { due.add(item, row) }
+    return try claim(key, host, due)
   }
 
   private mutating func claim(
     _ key: EntryKey, _ host: String, after number: Int64
   ) throws(LedgerFailure) -> Attempt {
-    let due = try dueEntry(key, after: number)
-    if due.isHeld { return .held }
+    try claim(key, host, try dueEntry(key, after: number))
+  }
+
+  private mutating func claim(
+    _ key: EntryKey, _ host: String, _ due: DueEntry
+  ) throws(LedgerFailure) -> Attempt {
     guard let last = due.items.last, let entry = due.entry ?? newEntry(key, due.url) else {
       return .notDue
     }
-    let lease = try transaction.lease(
-      key, run: request.run.value, until: request.now + request.leaseDuration)
+    let lease = try transaction.leaseIfFree(
+      key, run: request.run.value, at: request.now, for: request.leaseDuration)
+    guard let lease else { return .held }
     claims.append(
       Claim(lease: lease, entry: entry, items: due.items, made: try made(of: entry, for: due.items))
     )

@@ -55,18 +55,36 @@ extension Transaction {
     } == 1
   }
 
+  /// Gives out a new lease; nil where somebody holds the entry.
+  func leaseIfFree(
+    _ entry: EntryKey, run: Int64, at now: Timestamp, for duration: Duration
+  ) throws(LedgerFailure) -> Lease? {
+    let lease = Lease(entry: entry, token: try nextToken(), expires: now + duration)
+    let isNew =
+      try connection.run("INSERT INTO leases VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING") {
+        bind(lease, run: run, to: $0)
+      } == 1
+    if isNew { return lease }
+    guard try holder(of: entry, at: now, lease: duration) == nil else { return nil }
+    return try self.lease(entry, run: run, until: lease.expires)
+  }
+
+  private func bind(_ lease: Lease, run: Int64, to statement: Statement) {
+    statement.bind(1, .key(lease.entry))
+    statement.bind(2, .int(lease.token))
+    statement.bind(3, owner)
+    statement.bind(4, .int(run))
+    statement.bind(5, .time(lease.expires))
+  }
+
   /// Gives out a new lease, whoever held the entry before.
   func lease(_ entry: EntryKey, run: Int64, until expires: Timestamp) throws(LedgerFailure) -> Lease
   {
-    let token = try nextToken()
+    let lease = Lease(entry: entry, token: try nextToken(), expires: expires)
     try connection.run("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, NULL)") {
-      $0.bind(1, .key(entry))
-      $0.bind(2, .int(token))
-      $0.bind(3, owner)
-      $0.bind(4, .int(run))
-      $0.bind(5, .time(expires))
+      bind(lease, run: run, to: $0)
     }
-    return Lease(entry: entry, token: token, expires: expires)
+    return lease
   }
 
   func renew(_ leases: [Lease], until expires: Timestamp) throws(LedgerFailure) -> [Lease] {

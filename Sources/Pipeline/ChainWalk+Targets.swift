@@ -25,7 +25,7 @@ extension ChainWalk {
         until: worker.now + context.options.leaseDuration, at: worker.now)
       switch reply {
       case .granted(let lease):
-        context.leases.add(lease)
+        context.leases.add([lease])
         add(lease)
       case .wouldDeadlock:
         leaveUnreserved(key)

@@ -120,9 +120,11 @@ final class HostWatch: Sendable {
     return state.withLock { $0.foreignProbes.values.contains { $0 > now } }
   }
 
+  /// Whether any host is left alone, or has just been.
+  var hasPauses: Bool { state.withLock { !$0.pauses.isEmpty } }
+
   /// - Returns: false where another run is trying the host of a claim: it is to be given back.
   func mayAsk(_ host: String) async throws(LedgerFailure) -> Bool {
-    guard state.withLock({ !$0.pauses.isEmpty }) else { return true }
     let now = worker.now
     let isProbe = state.withLock { state in
       state.pauses[host].map { $0.unreachable != nil && $0.until <= now } ?? false

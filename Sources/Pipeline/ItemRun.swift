@@ -198,7 +198,8 @@ final class ItemRun {
     let dueAt = dueAt(freshUntil: walk.freshUntil)
     var settlement = settlement(walk) { item in
       ItemSettlement(
-        item: item.number, outcome: outcome, state: .well, dueAt: dueAt, published: item.published)
+        item: item.number, outcome: outcome, state: .well, dueAt: dueAt, published: item.published,
+        before: item.state == .well ? item.before : nil)
     }
     if let change = bytes.change { settlement.entries.append(change) }
     return Result(settlement: settlement)

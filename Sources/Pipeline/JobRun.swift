@@ -190,12 +190,14 @@ package struct JobRun: Sendable {
         // Before the claim: what the reading has brought by now, the claim sees.
         let isAllRead = intake.isOver
         do {
-          guard
-            let result = try await claim(job, run, horizon: horizon, atMost: left, hosts)
-          else {
-            await board.changed.wait()
+          let snapshot = board.snapshot
+          let room = room(snapshot)
+          guard room.missing == 0 else {
+            await board.waitForRoom(room.missing, since: snapshot)
             continue
           }
+          let result = try await claim(
+            job, run, horizon: horizon, atMost: min(room.free, left), room, hosts)
           if let calledOff = result.calledOff {
             board.callOff(.calledOff(calledOff, job: settings.name))
             break
@@ -252,26 +254,40 @@ package struct JobRun: Sendable {
     alarm.cancel()
   }
 
-  /// - Returns: nil where there is no room for another claim.
-  private func claim(
-    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost left: Int, _ hosts: HostWatch
-  ) async throws(LedgerFailure) -> ClaimResult? {
-    let snapshot = board.snapshot
+  /// How many claims more may be under way.
+  private struct Room {
+    var free: Int
+    /// How many times the transfers may be claimed ahead.
+    var ahead: Int
+    /// How many steps of claims there have to be before it is worth a look; 0: it is now.
+    var missing: Int
+  }
+
+  private func room(_ snapshot: RunBoard.Snapshot) -> Room {
     let ahead = claimsAhead(snapshot)
     let window = settings.network.concurrency * ahead
     let free = min(
       max(capacity, window) - (snapshot.inFlight - snapshot.settling),
       window - snapshot.fetching, Self.mostSettling - snapshot.settling)
     // Claims of a few each cost more than they bring while enough is under way.
-    guard free > 0, free >= window / 8 || snapshot.fetching == 0 else { return nil }
+    let wanted = snapshot.fetching == 0 ? 1 : max(1, window / 8)
+    return Room(free: free, ahead: ahead, missing: max(0, wanted - free))
+  }
+
+  /// - Parameter limit: how many at most.
+  private func claim(
+    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost limit: Int, _ free: Room,
+    _ hosts: HostWatch
+  ) async throws(LedgerFailure) -> ClaimResult {
     var room = board.load.reduce(into: [String: Int]()) { room, load in
-      room[load.key] = max(0, settings.network(forHost: load.key).perHost * ahead - load.value)
+      let most = settings.network(forHost: load.key).perHost * free.ahead
+      room[load.key] = max(0, most - load.value)
     }
-    room.merge(hosts.room(atMost: free)) { $1 }
+    room.merge(hosts.room(atMost: free.free)) { $1 }
     var result = try await worker.ledger.claim(
       ClaimRequest(
         job: job, run: run,
-        due: dueRule(horizon), limit: min(free, left), perHost: settings.network.perHost * ahead,
+        due: dueRule(horizon), limit: limit, perHost: settings.network.perHost * free.ahead,
         room: room, now: worker.now,
         leaseDuration: options.leaseDuration))
     try await giveBackProbes(in: &result, hosts)
@@ -282,6 +298,7 @@ package struct JobRun: Sendable {
   private func giveBackProbes(
     in result: inout ClaimResult, _ hosts: HostWatch
   ) async throws(LedgerFailure) {
+    guard hosts.hasPauses else { return }
     var kept: [Claim] = []
     for claim in result.claims {
       if try await hosts.mayAsk(claim.entry.url.host) {
@@ -296,13 +313,16 @@ package struct JobRun: Sendable {
   private func start(
     _ claims: [Claim], _ context: RunContext, _ group: inout DiscardingTaskGroup
   ) {
-    if !claims.isEmpty { board.waits(for: nil) }
+    guard !claims.isEmpty else { return }
+    board.waits(for: nil)
+    context.leases.add(claims.map(\.lease))
+    board.started(claims)
     for claim in claims {
-      context.leases.add(claim.lease)
-      board.started(host: claim.entry.url.host)
+      // Made here: a claim is large, and would be a part of the task's frame.
+      let item = ItemRun(context: context, claim: claim)
       group.addTask {
         do {
-          try await ItemRun(context: context, claim: claim).perform()
+          try await item.perform()
         } catch {
           // Its lease is given back with the others when all have ended. What a transfer says that was
           // cancelled, or did not begin any more, is no reason to stop: the stop is its reason.

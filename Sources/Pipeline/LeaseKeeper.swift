@@ -20,7 +20,11 @@ final class LeaseKeeper: Sendable {
     self.duration = duration
   }
 
-  func add(_ lease: Lease) { state.withLock { $0.leases[lease.entry] = lease } }
+  func add(_ leases: [Lease]) {
+    state.withLock { state in
+      for lease in leases { state.leases[lease.entry] = lease }
+    }
+  }
 
   /// Their claim has settled, or given them back.
   func remove(_ leases: [Lease]) {

@@ -36,6 +36,8 @@ package final class RunBoard: Sendable {
     /// The job was paused or cancelled: what is under way ends, nothing more begins.
     package var calledOff: FailureRecord?
     package var isInterrupted = false
+    /// How often a claim has got its bytes, has come to the ledger, or ended.
+    fileprivate(set) var steps = 0
 
     package var settled: Int { outcomes.values.reduce(0, +) }
     /// Claims whose bytes are here, in temporary files as a rule, and are being rendered or stored.
@@ -45,6 +47,8 @@ package final class RunBoard: Sendable {
   private struct State {
     var snapshot = Snapshot()
     var load: [String: Int] = [:]
+    /// Steps up to this leave the run asleep, unless nothing is fetched any more.
+    var sleepsUntil = 0
     var settledByState: [ItemState: Int] = [:]
   }
 
@@ -73,22 +77,39 @@ package final class RunBoard: Sendable {
 
   // MARK: Claims under way
 
-  func started(host: String) {
-    state.withLock {
-      $0.snapshot.inFlight += 1
-      $0.snapshot.fetching += 1
-      $0.load[host, default: 0] += 1
+  func started(_ claims: [Claim]) {
+    state.withLock { state in
+      state.snapshot.inFlight += claims.count
+      state.snapshot.fetching += claims.count
+      for claim in claims { state.load[claim.entry.url.host, default: 0] += 1 }
     }
   }
 
   /// The claim needs its host no more.
   func gotBytes(host: String) {
-    state.withLock {
-      $0.snapshot.fetching -= 1
-      $0.load[host, default: 1] -= 1
-      if $0.load[host] == 0 { $0.load[host] = nil }
+    step { state in
+      state.snapshot.fetching -= 1
+      state.load[host, default: 1] -= 1
+      if state.load[host] == 0 { state.load[host] = nil }
     }
-    changed.raise()
+  }
+
+  private func step(_ change: (inout State) -> Void) {
+    let wakes = state.withLock { state in
+      change(&state)
+      state.snapshot.steps += 1
+      return state.snapshot.steps >= state.sleepsUntil || state.snapshot.fetching == 0
+    }
+    if wakes { changed.raise() }
+  }
+
+  /// Returns after so many steps of claims, counted from a snapshot on, at the latest: there is no room before. It may
+  /// return early.
+  func waitForRoom(_ steps: Int, since snapshot: Snapshot) async {
+    // What came since the snapshot has raised the signal, so that nothing is missed.
+    state.withLock { $0.sleepsUntil = snapshot.steps + steps }
+    await changed.wait()
+    state.withLock { $0.sleepsUntil = 0 }
   }
 
   /// The claim waits for another, and gives up its place at its host meanwhile.
@@ -102,14 +123,11 @@ package final class RunBoard: Sendable {
   }
 
   /// All is done but for the ledger.
-  func settles() { state.withLock { $0.snapshot.settling += 1 } }
+  func settles() { step { $0.snapshot.settling += 1 } }
 
   func hasSettled() { state.withLock { $0.snapshot.settling -= 1 } }
 
-  func ended() {
-    state.withLock { $0.snapshot.inFlight -= 1 }
-    changed.raise()
-  }
+  func ended() { step { $0.snapshot.inFlight -= 1 } }
 
   /// Claims per host that have not got their bytes yet.
   var load: [String: Int] { state.withLock { $0.load } }

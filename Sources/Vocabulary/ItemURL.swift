@@ -29,8 +29,8 @@ package struct ItemURL: Sendable, Hashable {
   }
 
   /// - Throws: `BadURL` for another scheme, no host, user info, a bad port or host, or over 8,192 bytes.
-  package init(_ text: some StringProtocol) throws(BadURL) {
-    if let text = text as? String, let plain = ItemURL(plain: text) {
+  package init(_ text: String) throws(BadURL) {
+    if let plain = ItemURL(plain: text) {
       self = plain
       return
     }

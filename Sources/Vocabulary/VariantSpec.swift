@@ -54,7 +54,7 @@ package struct VariantSpec: Sendable, Hashable {
     }
 
     /// - Parameter text: `#rgb` or `#rrggbb`.
-    package init?(_ text: some StringProtocol) {
+    package init?(_ text: String) {
       guard text.utf8.first == UInt8(ascii: "#") else { return nil }
       var (value, count) = (UInt32(0), 0)
       for byte in text.utf8.dropFirst() {
@@ -205,7 +205,7 @@ package struct Recipe: Sendable, Hashable {
       let effort = name("effort", VariantSpec.Effort.self),
       let metadata = name("metadata", VariantSpec.Metadata.self),
       let animation = name("animation", VariantSpec.Animation.self),
-      let background = values["background"].flatMap({ VariantSpec.Color($0) }),
+      let background = values["background"].flatMap({ VariantSpec.Color(String($0)) }),
       let enlarge = values["enlarge"], let encoder = values["encoder"]
     else { return nil }
     self.width = width

@@ -8,6 +8,13 @@ import Vocabulary
 @testable import LedgerSQLite
 
 extension ForeignProgram {
+  /// With what a writing connection has of its own.
+  fileprivate static func planning(_ path: String) throws -> ForeignProgram {
+    let program = try ForeignProgram(path)
+    try program.execute(Claiming.view)
+    return program
+  }
+
   fileprivate func plan(of query: some CustomStringConvertible) throws -> [String] {
     try self.query("EXPLAIN QUERY PLAN \(query)").map { $0[3] }
   }
@@ -23,7 +30,7 @@ extension ForeignProgram {
   @Test func `never scan a table that grows with the items`() async throws {
     let folder = LedgerFolder()
     let texts = try await everyQuery(on: folder)
-    let foreign = try ForeignProgram(folder.file("ledger.sqlite"))
+    let foreign = try ForeignProgram.planning(folder.file("ledger.sqlite"))
     #expect(texts.count > 50)
     for text in texts.sorted() where !text.hasPrefix("PRAGMA") {
       for step in try foreign.plan(of: text) {
@@ -45,22 +52,22 @@ extension ForeignProgram {
   @Test func `go straight to their place in the index of what is due`() async throws {
     let folder = LedgerFolder()
     _ = try await everyQuery(on: folder)
-    let foreign = try ForeignProgram(folder.file("ledger.sqlite"))
+    let foreign = try ForeignProgram.planning(folder.file("ledger.sqlite"))
     for (queries, index) in [
       (Claiming.atOnce, "items_due"), (Claiming.expired, "items_due"),
       (Claiming.failed, "items_failed"),
     ] {
       let start = "SEARCH items USING INDEX \(index) (job=? AND host=? AND due_at"
-      #expect(try foreign.plan(of: queries.sameTime) == ["\(start)=? AND rowid>?)"])
+      #expect(try foreign.plan(of: queries.sameTime).first == "\(start)=? AND rowid>?)")
       guard let later = queries.later else { continue }
-      #expect(try foreign.plan(of: later) == ["\(start)>?)"])
+      #expect(try foreign.plan(of: later).first == "\(start)>?)")
     }
   }
 
   @Test func `of the status go straight to the failures that they tell`() async throws {
     let folder = LedgerFolder()
     let texts = try await everyQuery(on: folder)
-    let foreign = try ForeignProgram(folder.file("ledger.sqlite"))
+    let foreign = try ForeignProgram.planning(folder.file("ledger.sqlite"))
     let index = "SEARCH host_failures USING COVERING INDEX host_failures_most (job=? AND n"
     #expect(try foreign.plan(of: StatusReading.fewerFailuresQuery) == ["\(index)<?)"])
     #expect(

@@ -1,3 +1,4 @@
+import HTTPCaching
 import Hashing
 import LedgerCore
 import LedgerSQLite
@@ -47,6 +48,7 @@ struct PublicationKeyTests {
       #expect(links == [])
     }
     #expect(try await known.scene.view("a").state == .well)
+    #expect(try await known.ledger.wrongCounters() == [])
     let names = try await known.ledger.names(of: known.scene.job, after: "", limit: 10)
     #expect(names.isEmpty, "their links were never confirmed")
     #expect(try await known.ledger.pendingLinks(limit: 10).map(\.path).count == 2)
@@ -128,7 +130,11 @@ extension Scene {
   fileprivate func resting(_ claim: Claim) -> Settlement {
     var settlement = fetched(claim)
     (settlement.variants, settlement.objects) = ([], [])
+    if let since = claim.entry.response?.responseTime {
+      settlement.entries = [.confirmed(settlement.entry, since: since)]
+    }
     for i in settlement.items.indices {
+      settlement.items[i].before = claim.items[i].before
       settlement.items[i].outcome = .revalidated
       settlement.items[i].publications = nil
       settlement.items[i].published = claim.items[i].published

@@ -134,7 +134,7 @@ extension Claim {
       items: items.map { item in
         ItemSettlement(
           item: item.number, outcome: .revalidated, state: .well, dueAt: now + .days(90),
-          published: item.published)
+          published: item.published, before: item.before)
       }, at: now)
   }
 
