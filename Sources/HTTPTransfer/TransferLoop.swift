@@ -95,6 +95,11 @@ final class TransferLoop {
   // MARK: Names
 
   private func admit(_ exchange: Exchange, arrivedAt: Int64) {
+    // Before it waits for a name: the word that it was cancelled may have come before it.
+    guard !exchange.isCancelled.load(ordering: .relaxed) else {
+      exchange.end(ExchangeReport(unstarted: .cancelled))
+      return
+    }
     let request = exchange.request
     guard knows(request.url.host, for: exchange, arrivedAt, otherwise: { .nameLookup($0) }),
       request.proxy == nil
