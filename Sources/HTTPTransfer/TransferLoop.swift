@@ -77,6 +77,8 @@ final class TransferLoop {
   private func readMail(_ mail: inout [Inbox.Message]) {
     inbox.take(into: &mail)
     for message in mail { read(message) }
+    // The thread may sleep for long now, and is not to hold what has ended meanwhile.
+    mail.removeAll(keepingCapacity: true)
   }
 
   private func read(_ message: Inbox.Message) {
