@@ -196,7 +196,8 @@ final class Attempts: @unchecked Sendable {
 
 extension Attempts: GateWaiter {
   func isAdmitted(_ admission: HostGates.Admission, at now: Duration) {
-    effort.waited += now - enteredAt
+    // Whoever made way may have looked at the clock before this one came.
+    effort.waited += max(.zero, now - enteredAt)
     switch admission {
     case .started(let ticket):
       self.ticket = ticket

@@ -153,7 +153,7 @@ struct HostGate {
 
   private mutating func start(_ ticket: Ticket, at now: Duration) {
     active += 1
-    newest = ticket.number
+    newest = max(newest, ticket.number)  // numbers are drawn before the line is entered
     breaker.started(ticket.number)
     nextStart = now + ticket.spacing
   }

@@ -21,6 +21,10 @@ final class Inbox: TaskExecutor {
     /// The thread waits, or is about to: whoever posts has to wake it.
     var isAsleep = false
     var isClosed = false
+    /// Pieces of tasks for which there is no thread any more.
+    var orphans: [UnownedJob] = []
+    /// Somebody runs them.
+    var runsOrphans = false
   }
 
   private let state = Mutex(State())
@@ -58,7 +62,25 @@ final class Inbox: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     // Without the thread, whoever resumes the task runs it: it has to end.
-    if !post(.run(job)) { run(job) }
+    if !post(.run(job)) { runOrphan(job) }
+  }
+
+  /// One after another: each may resume the next, and there may be hundreds.
+  private func runOrphan(_ job: UnownedJob) {
+    let isFirst = state.withLock { state in
+      state.orphans.append(job)
+      defer { state.runsOrphans = true }
+      return !state.runsOrphans
+    }
+    guard isFirst else { return }
+    while let next = nextOrphan() { run(next) }
+  }
+
+  private func nextOrphan() -> UnownedJob? {
+    state.withLock { state in
+      state.runsOrphans = !state.orphans.isEmpty
+      return state.orphans.popLast()
+    }
   }
 
   func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }

@@ -77,6 +77,8 @@ final class TransferLoop {
   private func readMail(_ mail: inout [Inbox.Message]) {
     inbox.take(into: &mail)
     for message in mail { read(message) }
+    // The thread may sleep for long now, and is not to hold what has ended meanwhile.
+    mail.removeAll(keepingCapacity: true)
   }
 
   private func read(_ message: Inbox.Message) {
@@ -95,6 +97,11 @@ final class TransferLoop {
   // MARK: Names
 
   private func admit(_ exchange: Exchange, arrivedAt: Int64) {
+    // Before it waits for a name: the word that it was cancelled may have come before it.
+    guard !exchange.isCancelled.load(ordering: .relaxed) else {
+      exchange.end(ExchangeReport(unstarted: .cancelled))
+      return
+    }
     let request = exchange.request
     guard knows(request.url.host, for: exchange, arrivedAt, otherwise: { .nameLookup($0) }),
       request.proxy == nil

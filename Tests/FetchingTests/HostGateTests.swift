@@ -67,6 +67,15 @@ import Vocabulary
     #expect(gate.limit.value == 3)
   }
 
+  /// Numbers are drawn before the line is entered: the one that starts last may have an earlier one.
+  @Test func `takes all that were under way at a halving for one trouble`() {
+    var gate = HostGate()
+    let tickets = [1, 2, 3, 4, 5, 6, 7, 9, 8].map { ticket($0, parallel: 9) }
+    for ticket in tickets { _ = gate.enter(ticket, at: .zero) }
+    for ticket in tickets { _ = gate.leave(ticket, .strained, at: .zero) }
+    #expect(gate.limit.value == 4)
+  }
+
   @Test func `remembers trouble for a while`() {
     var gate = HostGate()
     _ = gate.enter(ticket(1), at: .zero)

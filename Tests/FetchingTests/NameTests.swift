@@ -226,6 +226,25 @@ import Vocabulary
     #expect(try await task.value == "cancelled")
   }
 
+  /// The word that it is cancelled comes before the exchange itself then.
+  @Test func `is not asked for by who was cancelled before`() async throws {
+    let resolver = OriginResolver()
+    let gate = OriginGate()
+    defer { gate.open() }
+    let lab = lab(resolver) { [here] _, _, _ in
+      gate.wait()
+      return here
+    }
+    let request = ExchangeRequest(
+      url: try ItemURL("http://slow.example/"), makeSink: { _ in MemorySink() })
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await lab.engine.perform(request).fault
+    }
+    #expect(await task.value == .cancelled)
+    #expect(resolver.asked == [])
+  }
+
   struct Spelling: CustomTestStringConvertible {
     let written: String
     /// Nil: it is an address, and nobody is asked.

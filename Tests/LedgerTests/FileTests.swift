@@ -51,6 +51,35 @@ import Vocabulary
     #expect(try await ledger.job(named: "catalog")?.identity == .sample)
   }
 
+  /// What has been said to be written is there, and nobody waits for ever.
+  @Test func `is closed behind those in line, and refuses those who come later`() async throws {
+    let ledger = try await open()
+    var scene = Scene(ledger: ledger, clock: clock)
+    try await scene.read(items(1))
+    let job = try #require(try await ledger.job(named: "catalog")).number
+    let now = clock.now
+    let begun = try await withThrowingTaskGroup(of: RunNumber?.self) { group in
+      for _ in 1...600 {
+        group.addTask { [path] in
+          do throws(LedgerFailure) {
+            return try await ledger.beginRun(job: job, at: now)
+          } catch {
+            #expect(error == .other(path: path, reason: "it was closed"))
+            return nil
+          }
+        }
+      }
+      group.addTask {
+        await ledger.close()
+        return nil
+      }
+      return try await group.compactMap { $0?.value }.reduce(into: []) { $0.append($1) }
+    }
+    #expect(begun.sorted() == (0..<begun.count).map { Int64($0) + 1 })
+    let next = try await (try await open()).beginRun(job: job, at: now)
+    #expect(next.value == Int64(begun.count) + 1)
+  }
+
   @Test func `is no ledger: it is left as it is`() async throws {
     let text = Array(String(repeating: "this is no database at all. ", count: 200).utf8)
     folder.write(text, to: "ledger.sqlite")

@@ -240,9 +240,9 @@ private final class NginxProcess: Sendable {
       read -r _
       until [ -s "$2/nginx.pid" ]; do sleep 0.01; done
       nginx=$(cat "$2/nginx.pid")
-      kill "$nginx"
-      # Where nobody buries it, it stays as a zombie.
-      while kill -0 "$nginx" && ! grep -q ') Z ' "/proc/$nginx/stat"; do sleep 0.01; done
+      # Again and again: a signal that comes between its number and its first wait is only noted, and it
+      # would sleep until the next. Where nobody buries it, it stays as a zombie.
+      while kill "$nginx" && ! grep -q ') Z ' "/proc/$nginx/stat"; do sleep 0.01; done
       """
     let (toShell, fromShell) = (Self.channel(), Self.channel())
     defer { close(fromShell.read) }
