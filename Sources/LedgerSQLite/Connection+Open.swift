@@ -24,6 +24,7 @@ extension Connection {
     connection.watchWAL()
     try connection.migrate()
     try connection.execute(Claiming.view)
+    connection.expectsOwnSchema = true
     return connection
   }
 

@@ -22,7 +22,7 @@ extension LedgerReader {
       what: "items by the minute that they are due in",
       query: """
         SELECT key, sum(kept), sum(counted) FROM (
-          SELECT job || '/' || state || '/' || minute AS key, n AS kept, 0 AS counted FROM due_counts
+          SELECT job || '/' || state || '/' || minute AS key, n AS kept, 0 AS counted FROM due_by_minute
           UNION ALL SELECT job || '/' || state || '/' || (due_at / 60000), 0, count(*) FROM items
             WHERE host IS NOT NULL GROUP BY job, state, due_at / 60000)
         GROUP BY key HAVING sum(kept) <> sum(counted)

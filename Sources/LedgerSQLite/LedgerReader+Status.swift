@@ -153,10 +153,10 @@ extension StatusReading {
   private var thisMinute: Int64 { now.milliseconds / Tally.millisecondsPerMinute }
 
   static let dueCountsQuery: StaticString = """
-    SELECT state, sum(n) FROM due_counts WHERE job = ? AND minute < ? GROUP BY state
+    SELECT state, sum(n) FROM due_by_minute WHERE job = ? AND minute < ? GROUP BY state
     """
   static let minuteCountsQuery: StaticString = """
-    SELECT state, sum(n) FROM due_counts WHERE job = ? AND minute = ? GROUP BY state
+    SELECT state, sum(n) FROM due_by_minute WHERE job = ? AND minute = ? GROUP BY state
     """
   static let dueInMinuteQuery: StaticString = """
     SELECT items.state, count(*) FROM host_counts CROSS JOIN items
@@ -223,7 +223,7 @@ extension StatusReading {
 
 extension StatusReading {
   static let nextMinuteQuery: StaticString = """
-    SELECT minute FROM due_counts WHERE job = ? AND state = 1 AND minute >= ? AND n > 0
+    SELECT minute FROM due_by_minute WHERE job = ? AND state = 1 AND minute >= ? AND n > 0
     ORDER BY job, state, minute LIMIT 1
     """
   static let firstInMinuteQuery: StaticString = """

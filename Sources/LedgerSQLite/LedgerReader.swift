@@ -79,10 +79,10 @@ extension LedgerReader {
       """
       SELECT number, name, (
         SELECT min(minute) FROM (
-          SELECT min(minute) AS minute FROM due_counts WHERE job = number AND state = 0
-          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 1
-          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 2
-          UNION ALL SELECT min(minute) FROM due_counts WHERE job = number AND state = 3)),
+          SELECT min(minute) AS minute FROM due_by_minute WHERE job = number AND state = 0
+          UNION ALL SELECT min(minute) FROM due_by_minute WHERE job = number AND state = 1
+          UNION ALL SELECT min(minute) FROM due_by_minute WHERE job = number AND state = 2
+          UNION ALL SELECT min(minute) FROM due_by_minute WHERE job = number AND state = 3)),
         last_run,
         (SELECT started_at FROM runs WHERE job = jobs.number ORDER BY runs.number DESC LIMIT 1)
       FROM jobs WHERE paused = 0

@@ -238,6 +238,10 @@ extension Schema {
     """
 
   static let failureCounts = """
+    -- A worker of an older program that runs on would bring the counters below along no more. Each of its
+    -- changes to items comes by this table: under another name it fails, and is taken back.
+    ALTER TABLE due_counts RENAME TO due_by_minute;
+
     -- Failed items that no other try is expected to mend, or that are never due again.
     ALTER TABLE jobs ADD COLUMN dead INTEGER NOT NULL DEFAULT 0 CHECK (dead >= 0);
     UPDATE jobs SET dead = counted.n

@@ -239,6 +239,15 @@ extension Connection {
     return header.version
   }
 
+  /// A newer program may have brought the file to its own schema since it was opened: what that keeps
+  /// besides, this one would not bring along. To be asked under the write lock.
+  func expectOwnSchema() throws(LedgerFailure) {
+    let version = try first("PRAGMA user_version") { $0.count(0) } ?? 0
+    guard version <= Schema.version else {
+      throw .newer(path: path, version: version, supported: Schema.version)
+    }
+  }
+
   /// Brings the file to the newest schema. Each step is one transaction, which looks at the version
   /// again: another process may have been first.
   func migrate() throws(LedgerFailure) {

@@ -74,9 +74,9 @@ extension Connection {
     for (key, n) in tally.minutes where n != 0 {
       try add(
         n,
-        update: "UPDATE due_counts SET n = n + ?4 WHERE job = ?1 AND state = ?2 AND minute = ?3",
-        insert: "INSERT INTO due_counts VALUES (?1, ?2, ?3, ?4)",
-        "DELETE FROM due_counts WHERE job = ?1 AND state = ?2 AND minute = ?3 AND n = 0",
+        update: "UPDATE due_by_minute SET n = n + ?4 WHERE job = ?1 AND state = ?2 AND minute = ?3",
+        insert: "INSERT INTO due_by_minute VALUES (?1, ?2, ?3, ?4)",
+        "DELETE FROM due_by_minute WHERE job = ?1 AND state = ?2 AND minute = ?3 AND n = 0",
         [key.job, key.state, key.minute])
     }
     for (key, n) in tally.hosts where n != 0 {

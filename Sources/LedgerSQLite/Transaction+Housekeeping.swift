@@ -38,7 +38,7 @@ extension Transaction {
     for statement: StaticString in [
       "DELETE FROM run_counts WHERE run IN (SELECT number FROM runs WHERE job = ?)",
       "DELETE FROM runs WHERE job = ?", "DELETE FROM job_counts WHERE job = ?",
-      "DELETE FROM due_counts WHERE job = ?", "DELETE FROM host_counts WHERE job = ?",
+      "DELETE FROM due_by_minute WHERE job = ?", "DELETE FROM host_counts WHERE job = ?",
       "DELETE FROM host_failures WHERE job = ?", "DELETE FROM sources WHERE job = ?",
       "DELETE FROM jobs WHERE number = ?",
     ] { try connection.run(statement, .int(job.value)) }

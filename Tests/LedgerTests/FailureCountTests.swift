@@ -269,6 +269,7 @@ extension Scene {
     try scene.foreign.execute(
       """
       DROP TABLE host_failures; DROP INDEX items_mendable; ALTER TABLE jobs DROP COLUMN dead;
+      ALTER TABLE due_by_minute RENAME TO due_counts;
       PRAGMA user_version = \(Schema.version - 1);
       """)
     let ledger = try await LedgerSQLite.open(

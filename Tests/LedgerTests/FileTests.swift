@@ -111,6 +111,23 @@ import Vocabulary
     #expect(folder.contents("ledger.sqlite") == before)
   }
 
+  @Test
+  func `is brought to a newer schema while it is open: what writes says so, and changes nothing`()
+    async throws
+  {
+    let ledger = try await open()
+    let token = try await ledger.beginIngest(
+      name: "catalog", settings: "{}", settingsDigest: Digest(of: ""), at: clock.now)
+    try ForeignProgram(path).query("PRAGMA user_version = 99")
+    let newer = LedgerFailure.newer(path: path, version: 99, supported: Schema.version)
+    await #expect(throws: newer) { try await ledger.beginRun(job: token.job, at: clock.now) }
+    await #expect(throws: newer) {
+      try await ledger.finishIngest(token, identity: nil, prune: true)
+    }
+    await ledger.close()
+    #expect(try ForeignProgram(path).query("SELECT count(*) FROM runs") == [["0"]])
+  }
+
   @Test func `is older than this program: who only reads leaves it, who writes brings it up`()
     async throws
   {
@@ -417,7 +434,7 @@ private func expectTrueCounters(
       "SELECT job, state, count(*) FROM items GROUP BY 1, 2 ORDER BY 1, 2"
     ),
     (
-      "SELECT job, state, minute, n FROM due_counts ORDER BY 1, 2, 3",
+      "SELECT job, state, minute, n FROM due_by_minute ORDER BY 1, 2, 3",
       """
       SELECT job, state, due_at / 60000, count(*) FROM items WHERE host IS NOT NULL
       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3

@@ -82,6 +82,16 @@ import Vocabulary
     await ledger.close()
   }
 
+  @Test func `is closed to a worker of the older program that runs on`() async throws {
+    try makeOld()
+    let worker = try ForeignProgram(path)
+    // By this it brings each item's change along.
+    let change = "UPDATE due_counts SET n = n + 0 WHERE job = 1"
+    try worker.execute(change)
+    await (try await LedgerSQLite.open(path: path, clock: clock.wall, owner: "test")).close()
+    #expect(throws: ForeignProgram.SQLError.self) { try worker.execute(change) }
+  }
+
   private func entries() throws -> [[String]] {
     try ForeignProgram(path).query(
       "SELECT hex(key), url, redirect, hex(original), original_bytes, last_answer FROM entries ORDER BY key"

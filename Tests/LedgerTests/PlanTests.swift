@@ -23,7 +23,7 @@ extension ForeignProgram {
 @Suite struct `Queries` {
   /// Tables that grow with the items.
   private static let large = [
-    "items", "item_ids", "entries", "variants", "objects", "published", "due_counts",
+    "items", "item_ids", "entries", "variants", "objects", "published", "due_by_minute",
     "host_counts", "host_failures",
   ]
 

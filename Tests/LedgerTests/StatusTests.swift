@@ -55,10 +55,10 @@ import Vocabulary
       isToTheMinute: true),
     Crowd(
       testDescription: "as many items in the minute as are looked at",
-      statement: "UPDATE due_counts SET n = 20000 WHERE minute > 0", isToTheMinute: false),
+      statement: "UPDATE due_by_minute SET n = 20000 WHERE minute > 0", isToTheMinute: false),
     Crowd(
       testDescription: "one item more",
-      statement: "UPDATE due_counts SET n = 20001 WHERE minute > 0", isToTheMinute: true),
+      statement: "UPDATE due_by_minute SET n = 20001 WHERE minute > 0", isToTheMinute: true),
   ]
 
   @Test(arguments: crowds)

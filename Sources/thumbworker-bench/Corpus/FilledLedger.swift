@@ -87,8 +87,8 @@ struct FilledLedger {
     UPDATE jobs SET last_run = (SELECT t FROM now);
     DELETE FROM job_counts;
     INSERT INTO job_counts SELECT job, state, count(*) FROM items GROUP BY 1, 2;
-    DELETE FROM due_counts;
-    INSERT INTO due_counts SELECT job, state, due_at / 60000, count(*) FROM items GROUP BY 1, 2, 3;
+    DELETE FROM due_by_minute;
+    INSERT INTO due_by_minute SELECT job, state, due_at / 60000, count(*) FROM items GROUP BY 1, 2, 3;
     INSERT INTO run_counts SELECT run, state, count(*) FROM items GROUP BY 1, 2;
     UPDATE meta SET objects = (SELECT count(*) FROM objects),
       object_bytes = (SELECT sum(bytes) FROM objects);
