@@ -32,7 +32,7 @@ struct VerifyCommand {
     await keeper.ledger.close()
     let report = VerificationReport(summary, rule: rule)
     console.print(isJSON ? [report.json] : report.lines)
-    let isLeft = rule.repairs ? summary.wrongCounters > 0 : summary.faults > 0
+    let isLeft = rule.repairs ? summary.counterKindsLeft > 0 : summary.faults > 0
     return isLeft ? .someFailed : .well
   }
 }

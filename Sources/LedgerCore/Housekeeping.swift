@@ -111,13 +111,36 @@ package protocol LedgerHousekeeping: Sendable {
 
   func keepPlace(_ place: String?, of look: String) async throws(LedgerFailure)
 
-  /// Kept counters that a recount contradicts, in words; empty where all are right.
-  func wrongCounters() async throws(LedgerFailure) -> [String]
+  /// Kept counters that a recount contradicts; empty where all are right.
+  func wrongCounters() async throws(LedgerFailure) -> [WrongCounter]
+
+  /// Counts these kinds anew and puts right what contradicts that, while all who write wait.
+  ///
+  /// - Returns: those of the kinds that are right from then on. Of the others a counter cannot be set, since
+  ///   what it stands in is missing.
+  func mendCounters(of kinds: Set<String>) async throws(LedgerFailure) -> Set<String>
 
   /// A consistent copy, made while others read and write. Mode 0600.
   ///
   /// - Throws: where the file exists already, or cannot be written.
   func backup(to file: String) async throws(LedgerFailure)
+}
+
+/// A number that the ledger keeps, and that a recount contradicts.
+package struct WrongCounter: Sendable, Hashable {
+  /// What such counters count: "items by host".
+  package var kind: String
+  /// Which of them it is: "1/7", by the numbers of a job and a host.
+  package var place: String
+  package var kept: Int64
+  package var counted: Int64
+
+  package init(kind: String, place: String, kept: Int64, counted: Int64) {
+    self.kind = kind
+    self.place = place
+    self.kept = kept
+    self.counted = counted
+  }
 }
 
 /// What a recipe makes of an original, or why it makes nothing.

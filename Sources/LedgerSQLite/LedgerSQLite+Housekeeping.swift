@@ -123,8 +123,13 @@ extension LedgerSQLite: LedgerHousekeeping {
     try await writing().keepPlace(place, of: look)
   }
 
-  package func wrongCounters() async throws(LedgerFailure) -> [String] {
+  package func wrongCounters() async throws(LedgerFailure) -> [WrongCounter] {
     try await reader.wrongCounters()
+  }
+
+  package func mendCounters(of kinds: Set<String>) async throws(LedgerFailure) -> Set<String> {
+    guard !kinds.isEmpty else { return [] }
+    return try await writing().mendCounters(of: kinds)
   }
 
   package func backup(to file: String) async throws(LedgerFailure) {

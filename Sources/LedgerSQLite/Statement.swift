@@ -86,6 +86,17 @@ struct Row {
   func count(_ column: Int32) -> Int { Int(int(column)) }
   func time(_ column: Int32) -> Timestamp { Timestamp(milliseconds: int(column)) }
 
+  /// What stands in the columns from there on: numbers and bytes.
+  func values(from column: Int32) -> [SQLValue] {
+    (column..<max(column, sqlite3_column_count(handle))).map { column in
+      switch sqlite3_column_type(handle, column) {
+      case SQLITE_INTEGER: .int(int(column))
+      case SQLITE_BLOB: .blob(Array(blob(column)))
+      default: .null
+      }
+    }
+  }
+
   func publicationKey(_ column: Int32) -> PublicationKey? {
     isNull(column) ? nil : PublicationKey(rawValue: int(column))
   }

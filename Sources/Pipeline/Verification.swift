@@ -4,7 +4,8 @@ import Threading
 import Vocabulary
 
 package struct VerificationRule: Sendable, Hashable {
-  /// Quarantine what is damaged, make it due, link again what does not stand.
+  /// Quarantine what is damaged, make it due, link again what does not stand, count anew what is counted
+  /// wrongly.
   package var repairs = false
   /// Of objects that are read; nil: as fast as the disk.
   package var bytesPerSecond: Int?
@@ -20,7 +21,7 @@ package enum Finding: Sendable, Hashable {
   case name(job: String, path: String)
   /// A file under `public/` that no job of the ledger has published.
   case stranger(path: String)
-  case counter(String)
+  case counter(WrongCounter)
 }
 
 package struct VerificationSummary: Sendable, Hashable {
@@ -39,6 +40,9 @@ package struct VerificationSummary: Sendable, Hashable {
   /// Items that were made due, and names that were linked again.
   package var itemsMadeDue = 0
   package var namesLinked = 0
+  /// Kinds of counters that were put right, and those that could not be.
+  package var counterKindsMended = 0
+  package var counterKindsLeft = 0
   /// Whether it went on where an earlier look had stopped.
   package var isContinued = false
 
@@ -78,10 +82,7 @@ package struct Verification: Sendable {
         try await findStrangers(below: job, &summary)
       }
       try await findStrangeJobs(&summary)
-      for counter in try await keeper.ledger.wrongCounters() {
-        summary.wrongCounters += 1
-        tell(.counter(counter))
-      }
+      try await checkCounters(&summary)
       return summary
     } catch {
       throw RunStop(error)
@@ -199,5 +200,18 @@ package struct Verification: Sendable {
       summary.strangers += 1
       tell(.stranger(path: job))
     }
+  }
+  // MARK: Counters
+
+  /// Everything is read beside those who write; they wait only while the kinds that are wrong are counted
+  /// once more.
+  private func checkCounters(_ summary: inout VerificationSummary) async throws {
+    let wrong = try await keeper.ledger.wrongCounters()
+    summary.wrongCounters = wrong.count
+    for counter in wrong { tell(.counter(counter)) }
+    guard rule.repairs, !wrong.isEmpty else { return }
+    let kinds = Set(wrong.map(\.kind))
+    summary.counterKindsMended = try await keeper.ledger.mendCounters(of: kinds).count
+    summary.counterKindsLeft = kinds.count - summary.counterKindsMended
   }
 }

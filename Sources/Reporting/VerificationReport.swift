@@ -1,3 +1,4 @@
+import LedgerCore
 import Pipeline
 import Vocabulary
 
@@ -18,7 +19,8 @@ package struct VerificationReport: Sendable {
     case .missing(let digest): "object \(digest) is missing"
     case .name(let job, let path): "public/\(job)/\(path) is not the link that it should be"
     case .stranger(let path): "public/\(path) is not thumbworker's"
-    case .counter(let text): "counter of \(text)"
+    case .counter(let wrong):
+      "counter of \(wrong.kind), \(wrong.place): kept as \(wrong.kept), counted \(wrong.counted)"
     }
   }
 
@@ -31,6 +33,7 @@ package struct VerificationReport: Sendable {
       ("wrong_counters", .number(summary.wrongCounters)), ("repaired", .bool(rule.repairs)),
       ("items_made_due", .number(summary.itemsMadeDue)),
       ("names_linked", .number(summary.namesLinked)),
+      ("counter_kinds_mended", .number(summary.counterKindsMended)),
       ("continued", .bool(summary.isContinued)),
     ]).text
   }
@@ -44,15 +47,32 @@ package struct VerificationReport: Sendable {
     if summary.faults == 0 {
       lines.append("nothing is wrong")
     } else if rule.repairs {
-      lines.append(
-        "\(counted(summary.faults, "fault")); \(counted(summary.itemsMadeDue, "item")) made due, "
-          + "\(counted(summary.namesLinked, "name")) linked again: the next run does the rest")
+      lines.append("\(counted(summary.faults, "fault")); \(repairs)")
     } else {
       lines.append("\(counted(summary.faults, "fault")): verify --repair mends them")
+    }
+    if summary.counterKindsLeft > 0 {
+      lines.append(
+        "\(counted(summary.counterKindsLeft, "kind")) of counters could not be put right: "
+          + "what they stand in is missing")
     }
     if summary.wrongCounters > 0 {
       lines.append("wrong counters are a fault of thumbworker's: please report it")
     }
     return lines
+  }
+
+  /// A run has nothing left to do about counters.
+  private var repairs: String {
+    var parts: [String] = []
+    if summary.faults > summary.wrongCounters {
+      parts.append(
+        "\(counted(summary.itemsMadeDue, "item")) made due, "
+          + "\(counted(summary.namesLinked, "name")) linked again: the next run does the rest")
+    }
+    if summary.wrongCounters > 0 {
+      parts.append("\(counted(summary.counterKindsMended, "kind")) of counters put right")
+    }
+    return parts.joined(separator: "; ")
   }
 }

@@ -1,3 +1,4 @@
+import ForeignSQLite
 import Foundation
 import Glibc
 import TestSupport
@@ -439,6 +440,34 @@ private final class House {
     #expect(mended.json["damaged"] as? Int == 1)
     let rest = try await house.keep("verify", "--json")
     #expect(rest.json["continued"] as? Bool == true && rest.json["objects"] as? Int == 0)
+  }
+
+  @Test func `finds counters that are wrong, and counts them anew`() async throws {
+    let house = try await House()
+    let file = house.scenario.root + "/ledger.sqlite"
+    try ForeignProgram(file).execute("DELETE FROM host_counts; UPDATE meta SET objects = 7")
+    let found = try await house.keep("verify")
+    #expect(found.status == 1)
+    #expect(found.output.contains("counter of items by host, 1/1: kept as 0, counted 3\n"))
+    #expect(found.output.contains("counter of objects, in all: kept as 7, counted 6\n"))
+    #expect(found.output.contains("\n2 faults: verify --repair mends them\n"))
+    let mended = try await house.keep("verify", "--repair")
+    #expect(mended.status == 0, "\(mended.output)\(mended.errors)")
+    #expect(mended.output.contains("\n2 faults; 2 kinds of counters put right\n"))
+    let after = try await house.keep("verify")
+    #expect(after.status == 0 && after.output.hasSuffix("nothing is wrong\n"), "\(after.output)")
+  }
+
+  @Test func `ends with 1 where a counter cannot be put right`() async throws {
+    let house = try await House(["a"])
+    let file = house.scenario.root + "/ledger.sqlite"
+    try ForeignProgram(file).execute("DELETE FROM objects WHERE entries = 1")
+    let mended = try await house.keep("verify", "--repair", "--json")
+    #expect(mended.status == 1)
+    #expect(mended.json["counter_kinds_mended"] as? Int == 2, "\(mended.output)")
+    let left = try await house.keep("verify", "--repair")
+    #expect(left.status == 1)
+    #expect(left.output.contains("\n1 kind of counters could not be put right: "))
   }
 
   @Test func `takes its time where it is told to`() async throws {

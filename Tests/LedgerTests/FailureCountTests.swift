@@ -7,7 +7,7 @@ import Vocabulary
 @testable import LedgerSQLite
 
 /// A job on a ledger whose file another program looks at.
-private struct FailureScene {
+struct FailureScene {
   let folder = LedgerFolder()
   let ledger: LedgerSQLite
   var scene: Scene
@@ -278,28 +278,5 @@ extension Scene {
     #expect(status.queueDead == 2)
     #expect(status.hosts.map { "\($0.failures) \($0.host)" } == ["2 b.example", "1 a.example"])
     #expect(try await ledger.wrongCounters() == [])
-  }
-
-  @Test(arguments: [
-    (
-      "UPDATE jobs SET dead = 7",
-      "items that no other try is expected to mend, by job, 1: kept as 7, counted 2"
-    ),
-    (
-      "UPDATE host_failures SET n = 5 WHERE n = 2",
-      "failed items that another try may mend, by host, 1/2: kept as 5, counted 2"
-    ),
-    (
-      "UPDATE host_failures SET next_try = 1 WHERE n = 1",
-      "when a host's first failed item is due, 1/1: kept as 1, counted 1800003600000"
-    ),
-  ])
-  func `that are counted wrongly are found by a recount`(
-    change: String, finding: String
-  ) async throws {
-    var scene = try await FailureScene()
-    try await scene.fill()
-    try scene.foreign.query(change)
-    #expect(try await scene.ledger.wrongCounters() == [finding])
   }
 }
