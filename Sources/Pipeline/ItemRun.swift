@@ -51,8 +51,10 @@ final class ItemRun {
     let result: Result
     if let known = knownResult() {
       result = known
+    } else if let rendered = try await renderedResult() {
+      result = rendered
     } else {
-      result = try await renderedResult()
+      return try await giveBack()
     }
     defer { if let original = result.rendered { context.renderings.leave(original) } }
     try await settle(result)
@@ -70,6 +72,18 @@ final class ItemRun {
     let host = claim.entry.url.host
     context.hosts.claimHasAsked(host)
     board.gotBytes(host: host)
+  }
+
+  /// What the walk has learnt rests on what has gone: the items are claimed again. As nobody has the
+  /// bytes by then, they are asked for without conditions, so that this comes to an end.
+  @inline(never)
+  nonisolated(nonsending) private func giveBack() async throws(RunStop) {
+    do {
+      try await worker.ledger.release([claim.lease] + walker.result.targets)
+    } catch {
+      throw RunStop(error)
+    }
+    endLeases()
   }
 
   @inline(never)
@@ -139,8 +153,9 @@ final class ItemRun {
 
   // MARK: Bytes
 
+  /// - Returns: nil where the original has gone meanwhile.
   @inline(never)
-  nonisolated(nonsending) private func renderedResult() async throws(RunStop) -> Result {
+  nonisolated(nonsending) private func renderedResult() async throws(RunStop) -> Result? {
     let walk = walker.result
     guard case .bytes(let bytes) = walk.end else {
       preconditionFailure("what has brought no bytes has its result")
@@ -158,6 +173,7 @@ final class ItemRun {
     } catch {
       switch error {
       case .stop(let stop): throw stop
+      case .originalHasGone: return nil
       case .notAnImage(let failure):
         return notAnImage(failure.naming(bytes.entry.url), bytes, walk)
       }
