@@ -71,6 +71,8 @@ final class ItemRun {
   private func endAsking() {
     let host = claim.entry.url.host
     context.hosts.claimHasAsked(host)
+    // However it ended: what was asked for before a stop was asked for.
+    board.add(walker.result.traffic)
     board.gotBytes(host: host)
   }
 
@@ -97,11 +99,7 @@ final class ItemRun {
   /// - Returns: nil where something has to be rendered, or may have to be.
   @inline(never)
   private func knownResult() -> Result? {
-    board.add(walker.result.traffic)
-    return result(of: walker.result)
-  }
-
-  private func result(of walk: WalkResult) -> Result? {
+    let walk = walker.result
     switch walk.end {
     case .bytes(let bytes):
       return standing(bytes, pages, walk)
