@@ -33,4 +33,22 @@ import Vocabulary
     #expect(summary.isInterrupted && summary.pending == 3)
     #expect(summary.traffic.requests == 4)
   }
+  /// The clock stands still: neither the rate nor the grace would end it.
+  @Test func `does not wait for the turns of requests that it does not make any more`() async throws
+  {
+    let gate = OriginGate()
+    let origin = try OriginServer.start { _ in
+      .steps([.wait(gate)] + OriginResponse.ok(PlainPNG.bytes()).steps)
+    }
+    defer { origin.stop() }
+    let summary = try await summary(
+      of: (0..<60).map { "\($0)" }, network: #""attempts": 1, "ratePerHost": "1/m""#, at: 1, origin,
+      adjust: { _ in },
+      stop: {
+        board.interrupt()
+        gate.open()
+      })
+    #expect(summary.isInterrupted && summary.outcomes[.fetched] == 1 && summary.pending == 59)
+    #expect(summary.traffic.requests == 1 && origin.requests.count == 1)
+  }
 }
