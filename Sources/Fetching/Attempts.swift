@@ -35,6 +35,8 @@ final class Attempts: @unchecked Sendable {
   /// Why it was let in and did not start.
   private var unstarted: TransferFault?
   private var verdict: Verdict?
+  /// Whether nothing was sent before it. It stays as it is while it waits in line.
+  private var isFirst = true
 
   private typealias Ended = Result<FetchedResponse, FetchFailure>
 
@@ -93,6 +95,7 @@ final class Attempts: @unchecked Sendable {
     // How long it waits in line takes nothing away.
     left = limit + effort.waited - enteredAt
     (ticket, unstarted, verdict) = (nil, nil, nil)
+    isFirst = effort.requests == 0
     let exchange = Exchange(exchangeRequest()) { [self] report in verdict = end(report) }
     self.exchange = exchange
     let ticket = fetcher.gates.ticket(
@@ -195,6 +198,8 @@ final class Attempts: @unchecked Sendable {
 }
 
 extension Attempts: GateWaiter {
+  var mayStart: Bool { !isFirst || request.mayBegin() }
+
   func isAdmitted(_ admission: HostGates.Admission, at now: Duration) {
     // Whoever made way may have looked at the clock before this one came.
     effort.waited += max(.zero, now - enteredAt)
@@ -202,7 +207,7 @@ extension Attempts: GateWaiter {
     case .started(let ticket):
       self.ticket = ticket
       unstarted = left > .zero ? .cancelled : outOfTime
-      guard effort.requests > 0 || request.mayBegin() else {
+      guard mayStart else {
         unstarted = nil
         ended = .failure(.cancelled(request.url, effort: effort))
         break

@@ -25,8 +25,9 @@ package struct FetchRequest: Sendable {
   /// What an earlier process has left of this body, asked for once, before the first attempt; whoever
   /// is given it owns it. Nil where nothing is left.
   package var takeBeginning: (@Sendable () async -> PartialBody?)?
-  /// Asked when the host's turn has come and nothing was sent yet. If it may not, the turn goes to the
-  /// next and it ends as cancelled.
+  /// Asked when the host's turn has come and nothing was sent yet, before it waits for that, and of all
+  /// who wait at each `Fetcher.sendAway`. If it may not, the turn goes to the next and it ends as
+  /// cancelled. It is asked under locks: it is short, and does not come back to the fetcher.
   package var mayBegin: @Sendable () -> Bool = { true }
 
   package init(

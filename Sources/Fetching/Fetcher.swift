@@ -80,6 +80,11 @@ package final class Fetcher: Sendable {
     attempts.effort.waited += sleeper.now - start
   }
 
+  /// Ends who waits for a host's turn and may not begin any more (`FetchRequest.mayBegin`): a line that
+  /// moves by the rate or waits for a server's hold would end them one after another, or late. Whoever comes
+  /// later finds out by itself.
+  package func sendAway() { gates.sendAway() }
+
   func wallTime(of time: Duration) -> Timestamp {
     Timestamp(milliseconds: clock.milliseconds()) + (time - sleeper.now)
   }

@@ -115,6 +115,14 @@ struct HostGate {
     line.remove(number)
   }
 
+  /// Whoever in line has nothing to start any more leaves it at once. Left to its turn, it would keep the
+  /// distance from the next that only requests need.
+  ///
+  /// - Returns: who has left.
+  mutating func giveUp(where hasLeft: (Ticket) -> Bool) -> [Ticket] {
+    line.removeAll(where: hasLeft)
+  }
+
   /// Nil: whoever comes may wait.
   func refusal(at now: Duration) -> Refusal? {
     let isBroken = breaker.refuses(at: now)
@@ -194,6 +202,16 @@ private struct TicketLine {
     }
     tickets.remove(at: index)
     return true
+  }
+
+  /// - Returns: those that were removed.
+  mutating func removeAll(where leaves: (HostGate.Ticket) -> Bool) -> [HostGate.Ticket] {
+    let waiting = removeAll()
+    var gone: [HostGate.Ticket] = []
+    for ticket in waiting {
+      if leaves(ticket) { gone.append(ticket) } else { append(ticket) }
+    }
+    return gone
   }
 
   mutating func removeAll() -> [HostGate.Ticket] {

@@ -6,6 +6,8 @@ import Vocabulary
 /// and does not come back to the gates.
 protocol GateWaiter: AnyObject, Sendable {
   func isAdmitted(_ admission: HostGates.Admission, at now: Duration)
+  /// Whether there is anything left to start. Asked under the gates' lock, while it is in line.
+  var mayStart: Bool { get }
 }
 
 /// Every host's gate, and who waits at them. Decides under its lock, tells outside.
@@ -59,6 +61,8 @@ final class HostGates: Sendable {
       if let admission = known.enterWithoutWaiting(ticket, at: now) {
         return Actions(admissions: [(waiter, admission)])
       }
+      // Those in line were sent away already, where there is nothing left to start.
+      guard waiter.mayStart else { return Actions(admissions: [(waiter, .cancelled)]) }
       state.waiters[ticket.number] = waiter
       return state.actions(for: known.gate.enter(ticket, at: now), host, known, at: now)
     }
@@ -88,6 +92,15 @@ final class HostGates: Sendable {
     waiter.isAdmitted(.cancelled, at: now)
     // It may have been the first in line, and the next may start under other settings.
     change(host) { gate, now in gate.proceed(at: now) }
+  }
+
+  /// Whoever in line has nothing to start any more is told now, not when its turn comes. So is whoever
+  /// comes from then on.
+  func sendAway() {
+    let now = sleeper.now
+    let (gone, hosts) = state.withLock { $0.sendAway() }
+    for waiter in gone { waiter.isAdmitted(.cancelled, at: now) }
+    for host in hosts { change(host) { gate, now in gate.proceed(at: now) } }
   }
 
   /// What each gate says of itself, where it says something.
@@ -150,6 +163,19 @@ extension HostGates.State {
   ) -> HostGates.Actions {
     let known = known(host)
     return actions(for: known.gate.leave(ticket, sign, at: now), host, known, at: now)
+  }
+
+  /// - Returns: who has left a line, to be told outside the lock, and the hosts.
+  fileprivate mutating func sendAway() -> (gone: [any GateWaiter], hosts: [String]) {
+    var gone: [any GateWaiter] = []
+    var left: [String] = []
+    for (host, known) in hosts {
+      let tickets = known.gate.giveUp { waiters[$0.number]?.mayStart == false }
+      guard !tickets.isEmpty else { continue }
+      left.append(host)
+      for ticket in tickets { gone.append(waiters.removeValue(forKey: ticket.number)!) }
+    }
+    return (gone, left)
   }
 
   fileprivate mutating func actions(

@@ -51,8 +51,10 @@ final class ItemRun {
     let result: Result
     if let known = knownResult() {
       result = known
+    } else if let rendered = try await renderedResult() {
+      result = rendered
     } else {
-      result = try await renderedResult()
+      return try await giveBack()
     }
     defer { if let original = result.rendered { context.renderings.leave(original) } }
     try await settle(result)
@@ -69,7 +71,21 @@ final class ItemRun {
   private func endAsking() {
     let host = claim.entry.url.host
     context.hosts.claimHasAsked(host)
+    // However it ended: what was asked for before a stop was asked for.
+    board.add(walker.result.traffic)
     board.gotBytes(host: host)
+  }
+
+  /// What the walk has learnt rests on what has gone: the items are claimed again. As nobody has the
+  /// bytes by then, they are asked for without conditions, so that this comes to an end.
+  @inline(never)
+  nonisolated(nonsending) private func giveBack() async throws(RunStop) {
+    do {
+      try await worker.ledger.release([claim.lease] + walker.result.targets)
+    } catch {
+      throw RunStop(error)
+    }
+    endLeases()
   }
 
   @inline(never)
@@ -83,11 +99,7 @@ final class ItemRun {
   /// - Returns: nil where something has to be rendered, or may have to be.
   @inline(never)
   private func knownResult() -> Result? {
-    board.add(walker.result.traffic)
-    return result(of: walker.result)
-  }
-
-  private func result(of walk: WalkResult) -> Result? {
+    let walk = walker.result
     switch walk.end {
     case .bytes(let bytes):
       return standing(bytes, pages, walk)
@@ -139,8 +151,9 @@ final class ItemRun {
 
   // MARK: Bytes
 
+  /// - Returns: nil where the original has gone meanwhile.
   @inline(never)
-  nonisolated(nonsending) private func renderedResult() async throws(RunStop) -> Result {
+  nonisolated(nonsending) private func renderedResult() async throws(RunStop) -> Result? {
     let walk = walker.result
     guard case .bytes(let bytes) = walk.end else {
       preconditionFailure("what has brought no bytes has its result")
@@ -158,6 +171,7 @@ final class ItemRun {
     } catch {
       switch error {
       case .stop(let stop): throw stop
+      case .originalHasGone: return nil
       case .notAnImage(let failure):
         return notAnImage(failure.naming(bytes.entry.url), bytes, walk)
       }

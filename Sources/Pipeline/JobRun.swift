@@ -1,3 +1,4 @@
+import Fetching
 import LedgerCore
 import Manifests
 import Storage
@@ -245,6 +246,7 @@ package struct JobRun: Sendable {
   /// After a signal: what is under way has a while to end; what has not by then is cancelled.
   private func letFinish() async {
     guard board.snapshot.isInterrupted, board.snapshot.stoppedBy == nil else { return }
+    worker.fetcher.sendAway()
     let end = worker.sleeper.now + options.grace
     let alarm = Task {
       try? await worker.sleeper.sleep(until: end)  // cancelled when all has ended before

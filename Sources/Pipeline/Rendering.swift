@@ -38,6 +38,8 @@ struct Rendering {
   enum Failure: Error {
     /// The bytes are no image: nothing of them is kept.
     case notAnImage(FailureRecord)
+    /// The original was there when its server confirmed it, and was removed since, as by a purge.
+    case originalHasGone
     case stop(RunStop)
   }
 
@@ -106,6 +108,8 @@ struct Rendering {
         let descriptor = try worker.store.open(bytes.original.digest)
         defer { withExtendedLifetime(descriptor) {} }  // the decoder reads from it until then
         try await decode(descriptor.descriptor, missing, into: &result)
+      } catch StorageFailure.missing {
+        throw .originalHasGone
       } catch let failure as StorageFailure {
         throw .stop(RunStop(failure))
       } catch let failure as Failure {

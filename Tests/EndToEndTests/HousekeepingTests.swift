@@ -105,6 +105,39 @@ private final class House {
     #expect(try await scenario.run(manifest).nonzero == ["fetched": 8, "fresh": 1])
   }
 
+  @Test(.timeLimit(.minutes(2)))
+  func `is no fault to a run that is being told that nothing has changed`() async throws {
+    let gate = OriginGate()
+    let origin = try OriginServer.start { request in
+      let fields = [("Cache-Control", "no-cache"), ("ETag", "\"1\"")]
+      if request.path == "/moved" {
+        return .status(302, [], [("Location", "/target"), ("Cache-Control", "max-age=600")])
+      }
+      return request["If-None-Match"] == nil
+        ? .ok(PlainPNG.bytes(red: request.path.utf8.reduce(0) { $0 &+ $1 }), fields)
+        : .steps([.wait(gate)] + OriginResponse.status(304, [], fields).steps)
+    }
+    defer { origin.stop() }
+    var scenario = Scenario()
+    scenario.network["perHost"] = 8
+    let manifest = try scenario.manifest(
+      ["/1", "/2", "/3", "/4", "/5", "/moved"].map { origin.url($0) })
+    #expect(try await scenario.run(manifest).nonzero == ["fetched": 6])
+    let before = scenario.objects
+    let run = try scenario.start(manifest)
+    await origin.requests(reach: 7 + 6)
+    let purge = try await ProgramRun.thumbworker(
+      "purge", "--job", "job", "--root", scenario.root, in: scenario.folder.path)
+    #expect(purge.status == 0 && scenario.objects == [])
+    gate.open()
+    let result = await run.result()
+    #expect(result.status == 0 && result.nonzero == ["fetched": 6], "\(result.errors)")
+    // Each was asked once whether it is still the same, and once for its bytes.
+    let targets = Dictionary(grouping: origin.requests.dropFirst(7), by: \.path)
+    #expect(targets.filter { $0.key != "/moved" }.mapValues(\.count).values.allSatisfy { $0 == 2 })
+    #expect(scenario.objects == before && scenario.publishedPaths.count == 6)
+  }
+
   @Test(arguments: [["--all"], ["--job", "job"], ["--host", "127.0.0.1"]])
   func `takes everything that it is told`(_ choice: [String]) async throws {
     let house = try await House()

@@ -11,6 +11,12 @@ import Vocabulary
   /// Notes what it is told.
   private final class Waiter: GateWaiter {
     private let admissions = Mutex<[HostGates.Admission]>([])
+    private let isDone = Atomic(false)
+
+    var mayStart: Bool {
+      get { !isDone.load(ordering: .relaxed) }
+      set { isDone.store(!newValue, ordering: .relaxed) }
+    }
 
     var told: [HostGates.Admission] { admissions.withLock { $0 } }
 
@@ -22,9 +28,9 @@ import Vocabulary
   private let gates = HostGates(sleeper: ManualSleeper())
 
   private func enter(
-    parallel: Int, _ waiter: Waiter = Waiter()
+    parallel: Int, spacing: Duration = .zero, _ waiter: Waiter = Waiter()
   ) -> (ticket: HostGate.Ticket, waiter: Waiter) {
-    let ticket = gates.ticket(parallel: parallel, spacing: .zero)
+    let ticket = gates.ticket(parallel: parallel, spacing: spacing)
     gates.enter("a", ticket, waiter)
     return (ticket, waiter)
   }
@@ -56,6 +62,33 @@ import Vocabulary
     #expect(waiter.told == [])
     gates.cancel("a", late)
     #expect(waiter.told == [.cancelled])
+  }
+
+  @Test func `sends away who has nothing to start, however far apart starts are`() {
+    let first = enter(parallel: 9, spacing: .hours(1))
+    let others = (1...60).map { _ in enter(parallel: 9, spacing: .hours(1)) }
+    for other in others[..<59] { other.waiter.mayStart = false }
+    gates.sendAway()
+    #expect(others[..<59].allSatisfy { $0.waiter.told == [.cancelled] })
+    #expect(first.waiter.told == [.started(first.ticket)])
+    #expect(others[59].waiter.told == [])
+    let late = Waiter()
+    late.mayStart = false
+    #expect(enter(parallel: 9, spacing: .hours(1), late).waiter.told == [.cancelled])
+    gates.cancel("a", others[59].ticket)
+    gates.leave("a", first.ticket, .none)
+    #expect(active == 0)  // it is remembered for its rate
+  }
+
+  @Test func `lets who is behind those it sends away start at once where he may`() {
+    let first = enter(parallel: 1)
+    let strict = enter(parallel: 1)
+    let other = enter(parallel: 2)
+    strict.waiter.mayStart = false
+    gates.sendAway()
+    #expect(other.waiter.told == [.started(other.ticket)])
+    for ticket in [first.ticket, other.ticket] { gates.leave("a", ticket, .none) }
+    #expect(active == nil)
   }
 
   @Test func `moves up at once where its first gives up and the next may start`() {
@@ -144,6 +177,21 @@ import Vocabulary
     scene.gate.open()
     #expect(try await scene.first.value == 204)
     #expect(await scene.ends().allSatisfy { $0 == "cancelled" })
+    #expect(scene.origin.requests.count == 1)
+    #expect(scene.lab.turnsTaken == 0)
+  }
+
+  @Test func `ends before its turn where it may not begin any more`() async throws {
+    let isStopping = Atomic(false)
+    let scene = try await Scene(waiting: 300) { request in
+      request.mayBegin = { !isStopping.load(ordering: .relaxed) }
+    }
+    defer { scene.stop() }
+    isStopping.store(true, ordering: .relaxed)
+    scene.lab.fetcher.sendAway()
+    #expect(await scene.ends().allSatisfy { $0 == "cancelled" })
+    scene.gate.open()
+    #expect(try await scene.first.value == 204)
     #expect(scene.origin.requests.count == 1)
     #expect(scene.lab.turnsTaken == 0)
   }

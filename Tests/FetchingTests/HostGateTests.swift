@@ -52,6 +52,19 @@ import Vocabulary
     #expect(!gate.isIdle(at: .seconds(6)))
   }
 
+  @Test func `empties its line at once of those that have nothing to start`() {
+    var gate = HostGate()
+    let slow: (UInt64) -> HostGate.Ticket = { ticket($0, parallel: 9, spacing: .seconds(1)) }
+    for number in 1...6 { _ = gate.enter(slow(UInt64(number)), at: .zero) }
+    #expect(gate.giveUp { $0.number % 2 == 0 } == [slow(2), slow(4), slow(6)])
+    // Those that went have taken no time of the others'.
+    #expect(gate.proceed(at: .zero).lookAt == .seconds(1))
+    #expect(gate.proceed(at: .seconds(1)).started == [slow(3)])
+    #expect(gate.proceed(at: .seconds(2)).started == [slow(5)])
+    #expect(gate.giveUp { _ in true } == [])
+    #expect(gate.active == 3)
+  }
+
   @Test(arguments: [HostSign.strained, .unreachable("no connection")])
   func `lets half as many through after a sign of trouble`(_ sign: HostSign) {
     var gate = HostGate()
