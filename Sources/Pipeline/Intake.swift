@@ -57,7 +57,9 @@ struct Intake: Sendable {
       // The manifest's own reading has refused ids that stand twice.
       _ = try await ledger.ingest(sorted.items, bad: sorted.bad, ticket: reading.ticket)
       reading.items += page.count
-      watch.advanced(reading.ticket.job, reading.items)
+      // What ends at once is worked on when it has: what has left the job is out of the way then.
+      let mayBeLast = page.count < ItemPages.size && manifest.sources.isEmpty
+      if !mayBeLast { watch.advanced(reading.ticket.job, reading.items) }
     }
   }
 }
