@@ -24,7 +24,6 @@ extension Connection {
     connection.watchWAL()
     try connection.migrate()
     try connection.execute(Claiming.view)
-    connection.expectsOwnSchema = true
     return connection
   }
 

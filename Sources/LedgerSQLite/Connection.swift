@@ -17,8 +17,6 @@ final class Connection {
   /// Pages in the WAL after the last commit; SQLite's hook writes it, on this connection's thread.
   let walPages = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
   var walPagesAtLastCheckpoint: CInt = 0
-  /// Whether the file is to have this program's schema at each transaction: it was brought to it.
-  var expectsOwnSchema = false
   /// Whether a page of the file was found to be wrong: from then on nothing is changed in it.
   private(set) var hasMetDamage = false
 
@@ -218,7 +216,7 @@ extension Connection {
       try takeWriteLock()
     }
     do throws(LedgerFailure) {
-      if expectsOwnSchema { try expectOwnSchema() }
+      try supportedVersion()
     } catch {
       _ = try? run("ROLLBACK")
       throw error

@@ -212,14 +212,6 @@ enum Schema {
 }
 
 extension Connection {
-  /// What the file says of itself, without changing it.
-  private func header() throws(LedgerFailure) -> (application: Int64, version: Int, tables: Int) {
-    let application = try first("PRAGMA application_id") { $0.int(0) } ?? 0
-    let version = try first("PRAGMA user_version") { $0.count(0) } ?? 0
-    let tables = try first("SELECT count(*) FROM sqlite_schema") { $0.count(0) } ?? 0
-    return (application, version, tables)
-  }
-
   /// `checkedVersionNow` outside of a transaction: of one state of the file, though another process
   /// may be making it.
   func checkedVersion() throws(LedgerFailure) -> Int {
@@ -229,23 +221,23 @@ extension Connection {
   /// Refuses what is no ledger, or a newer one.
   /// - Returns: the schema's version; 0 for an empty file.
   private func checkedVersionNow() throws(LedgerFailure) -> Int {
-    let header = try header()
-    guard header.application == Schema.applicationID || header.tables == 0 else {
-      throw .foreign(path: path)
-    }
-    guard header.version <= Schema.version else {
-      throw .newer(path: path, version: header.version, supported: Schema.version)
-    }
-    return header.version
+    let application = try first("PRAGMA application_id") { $0.int(0) } ?? 0
+    let tables = try first("SELECT count(*) FROM sqlite_schema") { $0.count(0) } ?? 0
+    guard application == Schema.applicationID || tables == 0 else { throw .foreign(path: path) }
+    return try supportedVersion()
   }
 
-  /// A newer program may have brought the file to its own schema since it was opened: what that keeps
-  /// besides, this one would not bring along. To be asked under the write lock.
-  func expectOwnSchema() throws(LedgerFailure) {
+  /// Refuses a newer schema. That of an open file is one where a newer program has brought it there since:
+  /// what that keeps besides, this one would not bring along.
+  ///
+  /// - Returns: the schema's version; 0 for an empty file.
+  @discardableResult
+  func supportedVersion() throws(LedgerFailure) -> Int {
     let version = try first("PRAGMA user_version") { $0.count(0) } ?? 0
     guard version <= Schema.version else {
       throw .newer(path: path, version: version, supported: Schema.version)
     }
+    return version
   }
 
   /// Brings the file to the newest schema. Each step is one transaction, which looks at the version

@@ -128,12 +128,5 @@ struct Row {
   }
 
   /// Nil for NULL; the schema's CHECKs admit no other length than 32.
-  func digest(_ column: Int32) -> Digest? {
-    let bytes = blob(column)
-    guard bytes.count == 32 else { return nil }
-    func word(_ n: Int) -> UInt64 {
-      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * n, as: UInt64.self))
-    }
-    return Digest(words: (word(0), word(1), word(2), word(3)))
-  }
+  func digest(_ column: Int32) -> Digest? { Digest(bytes: blob(column)) }
 }

@@ -199,9 +199,7 @@ extension Claiming {
   }
 
   private func holder(of entry: EntryKey) throws(LedgerFailure) -> Holder? {
-    guard let holder = try transaction.holder(of: entry) else { return nil }
-    return try transaction.standing(
-      holder, of: entry, at: request.now, lease: request.leaseDuration)
+    try transaction.holder(of: entry, at: request.now, lease: request.leaseDuration)
   }
 
   private func isHeld(_ entry: EntryKey) throws(LedgerFailure) -> Bool {

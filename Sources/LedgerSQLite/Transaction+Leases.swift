@@ -13,28 +13,19 @@ extension Transaction {
   func holder(of entry: EntryKey) throws(LedgerFailure) -> Holder? {
     try connection.first(
       "SELECT token, owner, run, expires FROM leases WHERE entry = ?", .key(entry)
-    ) { $0.holder(from: 0) } ?? nil
+    ) { Holder(token: $0.int(0), owner: $0.text(1), run: $0.int(2), expires: $0.time(3)) }
   }
 
   /// Who holds an entry at a time; nil where nobody does any more.
-  func holder(
-    of entry: EntryKey, at now: Timestamp, lease: Duration
-  ) throws(LedgerFailure) -> Holder? {
-    guard let holder = try holder(of: entry) else { return nil }
-    return try standing(holder, of: entry, at: now, lease: lease)
-  }
-
-  /// A holder as far as its lease holds at a time; nil where it has ended.
   ///
   /// No lease ends later than a whole one from now, unless the clock went back since. Then it is cut to
   /// that: a holder that lives renews it long before, and what a dead one holds is not held for ever.
   ///
   /// - Parameter lease: how long whoever asks would hold it.
-  func standing(
-    _ holder: Holder, of entry: EntryKey, at now: Timestamp, lease: Duration
+  func holder(
+    of entry: EntryKey, at now: Timestamp, lease: Duration
   ) throws(LedgerFailure) -> Holder? {
-    guard holder.expires > now else { return nil }
-    var holder = holder
+    guard var holder = try holder(of: entry), holder.expires > now else { return nil }
     if holder.expires > now + lease {
       holder.expires = now + lease
       try connection.run(
@@ -109,14 +100,5 @@ extension Transaction {
       released.append((lease.entry, holder.run))
     }
     return released
-  }
-}
-
-extension Row {
-  /// Columns token, owner, run, expires; nil where they are NULL.
-  func holder(from column: Int32) -> Holder? {
-    guard !isNull(column) else { return nil }
-    return Holder(
-      token: int(column), owner: text(column + 1), run: int(column + 2), expires: time(column + 3))
   }
 }

@@ -50,7 +50,7 @@ extension Transaction {
       job: settlement.job.value, state: .well, dueAt: before.dueAt.milliseconds, host: 0,
       run: before.run.value, failure: nil)
     var new = old
-    (new.dueAt, new.run) = (max(1, item.dueAt.milliseconds), settlement.run.value)
+    (new.dueAt, new.run) = (item.settledDueAt, settlement.run.value)
     let moved = try connection.run(
       """
       UPDATE items SET due_at = ?, run = ?
@@ -332,6 +332,9 @@ private struct SettledItem {
 }
 
 extension ItemSettlement {
+  /// 0 is kept for what is made due at once: nothing settled stands among that.
+  fileprivate var settledDueAt: Int64 { max(1, dueAt.milliseconds) }
+
   fileprivate var restsOnNames: Bool { publications == nil && published != nil }
 }
 
@@ -392,27 +395,9 @@ extension Transaction {
     }
     var new = old.standing
     new.state = item.state
-    // 0 is kept for what is made due at once: nothing settled stands among that.
-    new.dueAt = max(1, item.dueAt.milliseconds)
+    new.dueAt = item.settledDueAt
     new.run = settlement.run.value
     new.failure = item.failure?.disposition
-    try write(new, after: old.standing, item)
-    tally.leave(old.standing)
-    tally.enter(new)
-  }
-
-  private func write(
-    _ new: Standing, after old: Standing, _ item: ItemSettlement
-  ) throws(LedgerFailure) {
-    if old.state == .well, new.state == .well {
-      // What is well has no failure, before and after.
-      try connection.run("UPDATE items SET due_at = ?, run = ? WHERE number = ?") {
-        $0.bind(1, .int(new.dueAt))
-        $0.bind(2, .int(new.run))
-        $0.bind(3, .int(item.item.value))
-      }
-      return
-    }
     try connection.run(
       """
       UPDATE items SET state = ?, due_at = ?, run = ?, failure_code = ?, failure_message = ?,
@@ -420,5 +405,7 @@ extension Transaction {
       """,
       [.int(new.state.rawValue), .int(new.dueAt), .int(new.run)]
         + (item.failure?.columns ?? FailureRecord.noColumns) + [.int(item.item.value)])
+    tally.leave(old.standing)
+    tally.enter(new)
   }
 }
