@@ -1,3 +1,4 @@
+import Threading
 import Vocabulary
 
 /// Who may start a transfer to one host, and when. Plain values: it decides, others act.
@@ -36,7 +37,7 @@ struct HostGate {
   static let longestWait: Duration = .seconds(60)
 
   private(set) var active = 0
-  private var line = TicketLine()
+  private var line = WaitingLine<Ticket>()
   private var nextStart: Duration = .zero
   private(set) var heldUntil: Duration = .zero
   var limit = AdaptiveLimit()
@@ -112,7 +113,7 @@ struct HostGate {
 
   /// - Returns: whether the ticket was waiting.
   mutating func giveUp(_ number: UInt64) -> Bool {
-    line.remove(number)
+    line.removeFirst { $0.number == number } != nil
   }
 
   /// Whoever in line has nothing to start any more leaves it at once. Left to its turn, it would keep the
@@ -173,50 +174,6 @@ struct HostGate {
       return changedAt.map { now - $0 > Self.memoryOfRecovery } ?? true
     }
     return now - (troubledAt ?? now) > Self.memory
-  }
-}
-
-/// The tickets that wait, in order of arrival. There may be hundreds: the first leaves without moving the
-/// others.
-private struct TicketLine {
-  private var tickets: [HostGate.Ticket] = []
-  /// Where the line begins; those before have left.
-  private var start = 0
-
-  var isEmpty: Bool { start == tickets.count }
-  var first: HostGate.Ticket? { isEmpty ? nil : tickets[start] }
-
-  mutating func append(_ ticket: HostGate.Ticket) { tickets.append(ticket) }
-
-  mutating func removeFirst() {
-    start += 1
-    guard start == tickets.count || start >= 256 else { return }
-    tickets.removeSubrange(..<start)
-    start = 0
-  }
-
-  /// - Returns: whether it was there.
-  mutating func remove(_ number: UInt64) -> Bool {
-    guard let index = tickets[start...].firstIndex(where: { $0.number == number }) else {
-      return false
-    }
-    tickets.remove(at: index)
-    return true
-  }
-
-  /// - Returns: those that were removed.
-  mutating func removeAll(where leaves: (HostGate.Ticket) -> Bool) -> [HostGate.Ticket] {
-    let waiting = removeAll()
-    var gone: [HostGate.Ticket] = []
-    for ticket in waiting {
-      if leaves(ticket) { gone.append(ticket) } else { append(ticket) }
-    }
-    return gone
-  }
-
-  mutating func removeAll() -> [HostGate.Ticket] {
-    defer { self = TicketLine() }
-    return Array(tickets[start...])
   }
 }
 

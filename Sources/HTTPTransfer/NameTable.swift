@@ -29,7 +29,7 @@ struct NameTable {
     /// Nil while it waits for a free look-up, or needs none.
     var askedAt: Int64?
     var isQueued = false
-    var waiting: [ExchangeQueue.Place] = []
+    var waiting: [TransferLoop.Place] = []
     /// What libcurl was told for each port, and in which turn of the loop.
     var told: [UInt16: (addresses: [NetworkAddress], turn: Int)] = [:]
   }
@@ -159,7 +159,7 @@ struct NameTable {
     var overdue: [Exchange] = []
     for (name, entry) in entries where !entry.waiting.isEmpty {
       guard let askedAt = entry.askedAt else { continue }
-      var left: [ExchangeQueue.Place] = []
+      var left: [TransferLoop.Place] = []
       for place in entry.waiting {
         let deadline = place.exchange.nameDeadline(arrivedAt: place.arrivedAt, askedAt: askedAt)
         if now >= deadline {
@@ -196,7 +196,7 @@ struct NameTable {
   }
 
   /// - Returns: those that waited for it.
-  mutating func take(_ answer: NameAnswer, for name: String, at now: Int64) -> [ExchangeQueue.Place]
+  mutating func take(_ answer: NameAnswer, for name: String, at now: Int64) -> [TransferLoop.Place]
   {
     lookups -= 1
     guard var entry = entries[name] else { return [] }

@@ -7,6 +7,9 @@ import Vocabulary
 /// The transfer thread's own: the multi handle, every easy handle, every socket. Nothing here is
 /// touched by another thread.
 final class TransferLoop {
+  /// Of an exchange that waits.
+  typealias Place = (exchange: Exchange, arrivedAt: Int64)
+
   let options: TransferEngine.Options
   private let inbox: Inbox
   private let multi: UnsafeMutableRawPointer
@@ -18,7 +21,7 @@ final class TransferLoop {
   private var turn = 0
   private var isStopping = false
   /// In order of arrival, until a place is free.
-  private var waiting = ExchangeQueue()
+  private var waiting = WaitingLine<Place>()
   /// Each knows its place.
   private var active: [Transfer] = []
   private var idle: [Transfer] = []
@@ -107,7 +110,7 @@ final class TransferLoop {
       request.proxy == nil
         || knows(request.proxy!.host, for: exchange, arrivedAt, otherwise: { .unresolvedProxy($0) })
     else { return }
-    waiting.append(exchange, at: arrivedAt)
+    waiting.append((exchange, arrivedAt))
   }
 
   /// - Returns: false where the exchange waits for the name, or has ended for want of it.
@@ -295,7 +298,9 @@ final class TransferLoop {
   private func cancel(_ exchange: Exchange) {
     if let transfer = active.first(where: { $0.exchange === exchange }) {
       abort(transfer, .cancelled)
-    } else if waiting.remove(exchange) || names.remove(exchange) {
+    } else if waiting.removeFirst(where: { $0.exchange === exchange }) != nil
+      || names.remove(exchange)
+    {
       exchange.end(ExchangeReport(unstarted: .cancelled))
     }
   }
@@ -400,38 +405,5 @@ final class TransferLoop {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-  }
-}
-
-/// First in, first out; a cancelled exchange leaves from the middle.
-struct ExchangeQueue {
-  typealias Place = (exchange: Exchange, arrivedAt: Int64)
-
-  private var places: [Place] = []
-  private var first = 0
-
-  mutating func append(_ exchange: Exchange, at now: Int64) { places.append((exchange, now)) }
-
-  mutating func removeFirst() -> Place? {
-    guard first < places.count else { return nil }
-    defer {
-      first += 1
-      if first == places.count {
-        places.removeAll(keepingCapacity: true)
-        first = 0
-      } else if first >= 1024 {
-        places.removeFirst(first)
-        first = 0
-      }
-    }
-    return places[first]
-  }
-
-  mutating func remove(_ exchange: Exchange) -> Bool {
-    guard let index = places[first...].firstIndex(where: { $0.exchange === exchange }) else {
-      return false
-    }
-    places.remove(at: index)
-    return true
   }
 }
