@@ -42,7 +42,7 @@ final class ChainWalk {
       runStarted: context.started,
       spread: context.options.refreshesAhead ? RefreshSpread(claim.entry.key) : nil)
     ownSettings = context.book[url.host]
-    deadline = context.sleeper.now + ownSettings.network.timeout
+    deadline = context.worker.sleeper.now + ownSettings.network.timeout
   }
 
   var worker: Worker { context.worker }
@@ -114,7 +114,7 @@ final class ChainWalk {
 
   @inline(never)
   private func look(at hop: Hop) -> Look {
-    let verdict = judge.verdict(on: hop.entry, hasCopy: hasCopy(hop.entry), at: context.now)
+    let verdict = judge.verdict(on: hop.entry, hasCopy: hasCopy(hop.entry), at: worker.now)
     if case .asks(_, let conditions) = verdict {
       return holds(hop.entry.key) ? .asks(conditions) : .reserves
     }
@@ -151,7 +151,7 @@ final class ChainWalk {
   private func follow(
     _ verdict: EntryVerdict, on entry: Entry, into result: inout WalkResult
   ) -> Step {
-    let now = context.now
+    let now = worker.now
     switch verdict {
     case .fresh(let until):
       result.freshUntil = min(result.freshUntil, until)
@@ -194,7 +194,7 @@ final class ChainWalk {
     while true {
       let reply: FetchedResponse
       do {
-        reply = try await context.fetcher.fetch(request(for: hop, with: conditions))
+        reply = try await worker.fetcher.fetch(request(for: hop, with: conditions))
       } catch {
         try fail(hop, error)
         return nil
@@ -230,17 +230,17 @@ final class ChainWalk {
   private func hasCopy(_ entry: Entry) -> Bool {
     if entry.redirectTarget != nil { return true }
     guard let original = entry.original else { return false }
-    return context.store.contains(original.digest, bytes: original.bytes)
+    return worker.store.contains(original.digest, bytes: original.bytes)
   }
 
   @inline(never)
   private func request(for hop: Hop, with conditions: HTTPFields) -> FetchRequest {
     let (url, key) = (hop.entry.url, hop.entry.key)
-    let (store, board) = (context.store, context.board)
+    let (store, board) = (worker.store, context.board)
     let settings = settings(of: hop.entry)
     let sendsCredentials = url.origin == item.origin
     let keeping = FileSink.Keeping(
-      key: key, of: settings, sendsCredentials: sendsCredentials, at: context.now)
+      key: key, of: settings, sendsCredentials: sendsCredentials, at: worker.now)
     var request = FetchRequest(
       url: url, conditions: conditions, manner: settings.manner,
       sendsCredentials: sendsCredentials, deadline: deadline,
@@ -423,7 +423,7 @@ final class ChainWalk {
   /// The chain as a whole is at fault. That is noted at its first entry; the others keep what their
   /// servers said.
   private func giveUp(_ failure: FailureRecord, _ result: inout WalkResult) {
-    let (first, now) = (claim.entry, context.now)
+    let (first, now) = (claim.entry, worker.now)
     result.failedAt = first.url
     if result.traffic.requests == 0, let before = first.failure,
       judge.isCooling(before, of: first.url, at: now)
@@ -447,11 +447,11 @@ final class ChainWalk {
   ) -> WalkResult.End {
     result.failedAt = entry.url
     let entryFailure = settings(of: entry).cache
-      .failure(failure, status: status, head: head, after: entry.failure, at: context.now)
+      .failure(failure, status: status, head: head, after: entry.failure, at: worker.now)
     let word = status.map {
       withdrawal(
         status: $0, missingSince: entry.failure?.missingSince,
-        settings: settings(of: entry).cache, now: context.now)
+        settings: settings(of: entry).cache, now: worker.now)
     }
     var failed = entry
     failed.failure = entryFailure
@@ -467,7 +467,7 @@ final class ChainWalk {
       result.changes.append(.stored(failed))
       return .failed(
         failure, nextTry: entryFailure.nextTry,
-        judge.withdrawal(after: entryFailure, of: entry, at: context.now))
+        judge.withdrawal(after: entryFailure, of: entry, at: worker.now))
     }
   }
 

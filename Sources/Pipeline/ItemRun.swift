@@ -108,7 +108,7 @@ final class ItemRun {
         settlement: settlement(walk) { item in
           .init(
             item: item.number, outcome: .notStored, state: .notStored,
-            dueAt: dueAt(freshUntil: context.now), publications: [])
+            dueAt: dueAt(freshUntil: worker.now), publications: [])
         })
     case .failed(let failure, let nextTry, let withdrawal):
       return Result(
@@ -132,7 +132,7 @@ final class ItemRun {
   ) -> Settlement {
     Settlement(
       job: context.job, run: context.run, lease: claim.lease, targets: walk.targets,
-      entries: walk.changes, items: claim.items.map(items), at: context.now)
+      entries: walk.changes, items: claim.items.map(items), at: worker.now)
   }
 
   private func failed(
@@ -223,13 +223,13 @@ final class ItemRun {
   private func areInStore(_ objects: [ObjectRecord]) -> Bool {
     objects.indices.allSatisfy { i in
       objects[..<i].contains(objects[i])
-        || context.store.contains(objects[i].digest, bytes: objects[i].bytes)
+        || worker.store.contains(objects[i].digest, bytes: objects[i].bytes)
     }
   }
 
   /// When to look again; a worker that runs for months spreads what falls due.
   private func dueAt(freshUntil: Timestamp) -> Timestamp {
-    let now = context.now
+    let now = worker.now
     guard context.options.refreshesAhead else { return max(freshUntil, now) }
     guard freshUntil > now else { return now + RunOptions.leastRefreshInterval }
     let ahead = RefreshSpread(claim.entry.key).ahead(ofLifetime: freshUntil - now)
@@ -264,7 +264,7 @@ final class ItemRun {
     }
     // New bytes of which nothing could be made leave the older copy where it is.
     let keepsOlder = failure != nil && publications.isEmpty
-    let retryAt = context.now + coolDown(failuresInARow: 1)
+    let retryAt = worker.now + coolDown(failuresInARow: 1)
     let published =
       failure == nil
       ? context.recipes.publicationKey(page, id: item.id, original: rendered.original.digest) : nil
@@ -290,9 +290,9 @@ final class ItemRun {
     let cache = context.book[bytes.entry.url.host].cache
     var entry = bytes.previous
     entry.failure = cache.failure(
-      failure, status: nil, head: nil, after: bytes.previous.failure, at: context.now)
+      failure, status: nil, head: nil, after: bytes.previous.failure, at: worker.now)
     let withdrawal = walker.judge.withdrawal(
-      after: entry.failure!, of: bytes.previous, at: context.now)
+      after: entry.failure!, of: bytes.previous, at: worker.now)
     var settlement = settlement(walk) { item in
       failed(
         item, .failed, failure, until: entry.failure!.nextTry, withdrawal)

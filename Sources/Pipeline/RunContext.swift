@@ -1,17 +1,9 @@
-import Fetching
 import LedgerCore
-import Storage
-import Threading
 import Vocabulary
 
 /// What the claims of one run share.
 final class RunContext: Sendable {
   let worker: Worker
-  // Of the worker, which is a large value to go through each time.
-  let store: ObjectStore
-  let fetcher: Fetcher
-  let clock: WallClock
-  let sleeper: any Sleeper
   let book: SettingsBook
   let options: RunOptions
   let job: JobNumber
@@ -25,17 +17,12 @@ final class RunContext: Sendable {
   let renderings = RenderingDesk()
 
   var settings: JobSettings { book.job }
-  var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
 
   init(
     worker: Worker, settings: JobSettings, options: RunOptions, job: JobNumber, run: RunNumber,
     started: Timestamp, board: RunBoard, hosts: HostWatch, leases: LeaseKeeper, recipes: RecipeBook
   ) {
     self.worker = worker
-    store = worker.store
-    fetcher = worker.fetcher
-    clock = worker.clock
-    sleeper = worker.sleeper
     book = SettingsBook(settings)
     self.options = options
     self.job = job

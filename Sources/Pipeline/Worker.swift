@@ -16,15 +16,16 @@ import Threading
 import Vocabulary
 
 /// The stages that a run drives, opened once per process.
-package struct Worker: Sendable {
-  package var ledger: any Ledger
-  package var store: ObjectStore
-  package var fetcher: Fetcher
-  package var decoders: DecoderPool
+// An object: as a value it would be large, and each claim goes through it many times.
+package final class Worker: Sendable {
+  package let ledger: any Ledger
+  package let store: ObjectStore
+  package let fetcher: Fetcher
+  package let decoders: DecoderPool
   /// Of `decoders`: they decide which variants are wanted.
-  package var encoders: EncoderVersions
-  package var clock: WallClock
-  package var sleeper: any Sleeper
+  package let encoders: EncoderVersions
+  package let clock: WallClock
+  package let sleeper: any Sleeper
 
   package init(
     ledger: any Ledger, store: ObjectStore, fetcher: Fetcher, decoders: DecoderPool,

@@ -106,8 +106,9 @@ final class Workshop: Sendable {
       """)
     var options = RunOptions()
     adjust(&options)
-    var worker = worker
-    worker.encoders = encoders
+    let worker = Worker(
+      ledger: worker.ledger, store: worker.store, fetcher: worker.fetcher,
+      decoders: worker.decoders, clock: worker.clock, sleeper: worker.sleeper, encoders: encoders)
     try await worker.ledger.adopt(encoders)
     let summary = await JobRun(
       worker: worker, source: .manifest(try ManifestFile.open(path: file.path, environment: [:])),
