@@ -206,12 +206,11 @@ extension Attempts: GateWaiter {
     switch admission {
     case .started(let ticket):
       self.ticket = ticket
-      unstarted = left > .zero ? .cancelled : outOfTime
       guard mayStart else {
-        unstarted = nil
         ended = .failure(.cancelled(request.url, effort: effort))
         break
       }
+      unstarted = left > .zero ? .cancelled : outOfTime
       // From then on it is the transfer thread's.
       if left > .zero, fetcher.engine.start(exchange!) { return }
     case .cancelled: ended = .failure(.cancelled(request.url, effort: effort))

@@ -120,6 +120,7 @@ package struct ClaimedItem: Sendable, Hashable {
   package var state: ItemState
   /// What its published names were made from; nil where one of them has changed since.
   package var published: PublicationKey?
+  /// For `ItemSettlement.before`.
   package var before: ItemStanding?
 
   package init(

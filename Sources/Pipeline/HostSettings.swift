@@ -19,16 +19,17 @@ final class HostSettings: Sendable {
 final class SettingsBook: Sendable {
   let job: JobSettings
   private let usual: HostSettings
-  private let overrides: [(match: HostPattern, settings: HostSettings)]
+  /// In the order of the job's.
+  private let overrides: [HostSettings]
 
   init(_ job: JobSettings) {
     self.job = job
     usual = HostSettings(job.network, job.cache)
-    overrides = job.hosts.map { ($0.match, HostSettings($0.network, $0.cache)) }
+    overrides = job.hosts.map { HostSettings($0.network, $0.cache) }
   }
 
   /// The first override that matches, laid over the job's.
   subscript(host: String) -> HostSettings {
-    overrides.first { $0.match.matches(host: host) }?.settings ?? usual
+    job.overrideIndex(forHost: host).map { overrides[$0] } ?? usual
   }
 }

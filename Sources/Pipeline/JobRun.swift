@@ -198,7 +198,7 @@ package struct JobRun: Sendable {
             continue
           }
           let result = try await claim(
-            job, run, horizon: horizon, atMost: min(room.free, left), room, hosts)
+            job, run, horizon: horizon, atMost: left, room, hosts)
           if let calledOff = result.calledOff {
             board.callOff(.calledOff(calledOff, job: settings.name))
             break
@@ -276,21 +276,20 @@ package struct JobRun: Sendable {
     return Room(free: free, ahead: ahead, missing: max(0, wanted - free))
   }
 
-  /// - Parameter limit: how many at most.
   private func claim(
-    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost limit: Int, _ free: Room,
+    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost left: Int, _ room: Room,
     _ hosts: HostWatch
   ) async throws(LedgerFailure) -> ClaimResult {
-    var room = board.load.reduce(into: [String: Int]()) { room, load in
-      let most = settings.network(forHost: load.key).perHost * free.ahead
-      room[load.key] = max(0, most - load.value)
+    var roomByHost = board.load.reduce(into: [String: Int]()) { roomByHost, load in
+      let most = settings.network(forHost: load.key).perHost * room.ahead
+      roomByHost[load.key] = max(0, most - load.value)
     }
-    room.merge(hosts.room(atMost: free.free)) { $1 }
+    roomByHost.merge(hosts.room(atMost: room.free)) { $1 }
     var result = try await worker.ledger.claim(
       ClaimRequest(
         job: job, run: run,
-        due: dueRule(horizon), limit: limit, perHost: settings.network.perHost * free.ahead,
-        room: room, now: worker.now,
+        due: dueRule(horizon), limit: min(room.free, left),
+        perHost: settings.network.perHost * room.ahead, room: roomByHost, now: worker.now,
         leaseDuration: options.leaseDuration))
     try await giveBackProbes(in: &result, hosts)
     return result

@@ -49,7 +49,6 @@ package final class RunBoard: Sendable {
     var load: [String: Int] = [:]
     /// Steps up to this leave the run asleep, unless nothing is fetched any more.
     var sleepsUntil = 0
-    var settledByState: [ItemState: Int] = [:]
   }
 
   private let state = Mutex(State())
@@ -103,8 +102,8 @@ package final class RunBoard: Sendable {
     if wakes { changed.raise() }
   }
 
-  /// Returns after so many steps of claims, counted from a snapshot on, at the latest: there is no room before. It may
-  /// return early.
+  /// Returns after so many steps of claims at the latest, counted from a snapshot on: there is no room before.
+  /// It may return early.
   func waitForRoom(_ steps: Int, since snapshot: Snapshot) async {
     // What came since the snapshot has raised the signal, so that nothing is missed.
     state.withLock { $0.sleepsUntil = snapshot.steps + steps }

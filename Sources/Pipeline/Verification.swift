@@ -201,6 +201,7 @@ package struct Verification: Sendable {
       tell(.stranger(path: job))
     }
   }
+
   // MARK: Counters
 
   /// Everything is read beside those who write; they wait only while the kinds that are wrong are counted

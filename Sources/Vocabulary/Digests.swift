@@ -117,16 +117,21 @@ private func bigEndianWords(of bytes: some Sequence<UInt8>, count: Int) -> [UInt
 }
 
 private func bytesOf(hex: some StringProtocol) -> [UInt8]? {
-  let digits = hex.utf8.map { digit -> UInt8? in
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+  let digits = hex.utf8.map(\.hexDigitValue)
+  guard digits.count % 2 == 0, digits.allSatisfy({ $0 != nil }) else { return nil }
+  return stride(from: 0, to: digits.count, by: 2).map { digits[$0]! << 4 | digits[$0 + 1]! }
+}
+
+extension UInt8 {
+  /// Of an ASCII digit.
+  var hexDigitValue: UInt8? {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
     default: nil
     }
   }
-  guard digits.count % 2 == 0, digits.allSatisfy({ $0 != nil }) else { return nil }
-  return stride(from: 0, to: digits.count, by: 2).map { digits[$0]! << 4 | digits[$0 + 1]! }
 }
 
 /// Writes a word's 16 digits from that place on.

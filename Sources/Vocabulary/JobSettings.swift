@@ -22,7 +22,12 @@ package struct JobSettings: Sendable, Hashable {
   }
 
   private func override(forHost host: String) -> HostOverride? {
-    hosts.first { $0.match.matches(host: host) }
+    overrideIndex(forHost: host).map { hosts[$0] }
+  }
+
+  /// Which of `hosts` counts for one: the first that matches.
+  package func overrideIndex(forHost host: String) -> Int? {
+    hosts.firstIndex { $0.match.matches(host: host) }
   }
 
   /// Whether a name is fit for a job or a variant: `[a-z0-9][a-z0-9._-]{0,63}`.

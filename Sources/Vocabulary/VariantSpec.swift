@@ -223,15 +223,3 @@ package struct Recipe: Sendable, Hashable {
     self.encoder = String(encoder)
   }
 }
-
-extension UInt8 {
-  /// Of an ASCII digit.
-  fileprivate var hexDigitValue: UInt8? {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
-}
