@@ -99,17 +99,17 @@ package struct Claim: Sendable, Hashable {
   package var lease: Lease
   package var entry: Entry
   package var items: [ClaimedItem]
-  /// The files of the variants that were made of its original, whatever their recipes, where names of each
-  /// of the items may stand; else nil.
-  package var made: [ObjectRecord]?
+  /// The files of the variants that were made of its original, whatever their recipes, where they are to be
+  /// looked for: names of each of the items may stand, and `ClaimRequest.files` takes it. Else none.
+  package var files: [ObjectRecord]
 
   package init(
-    lease: Lease, entry: Entry, items: [ClaimedItem], made: [ObjectRecord]? = nil
+    lease: Lease, entry: Entry, items: [ClaimedItem], files: [ObjectRecord] = []
   ) {
     self.lease = lease
     self.entry = entry
     self.items = items
-    self.made = made
+    self.files = files
   }
 }
 
@@ -167,12 +167,13 @@ package struct ClaimRequest: Sendable {
   package var perHost: Int
   /// How many more entries of a host may be claimed now; 0 passes the host over.
   package var room: [String: Int]
+  package var files: FileLook
   package var now: Timestamp
   package var leaseDuration: Duration
 
   package init(
     job: JobNumber, run: RunNumber, due: DueRule, limit: Int, perHost: Int, room: [String: Int],
-    now: Timestamp, leaseDuration: Duration
+    files: FileLook = .sample, now: Timestamp, leaseDuration: Duration
   ) {
     self.job = job
     self.run = run
@@ -180,6 +181,7 @@ package struct ClaimRequest: Sendable {
     self.limit = limit
     self.perHost = perHost
     self.room = room
+    self.files = files
     self.now = now
     self.leaseDuration = leaseDuration
   }

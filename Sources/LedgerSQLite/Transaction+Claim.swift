@@ -306,7 +306,8 @@ extension Claiming {
       key, run: request.run.value, at: request.now, for: request.leaseDuration)
     guard let lease else { return .held }
     claims.append(
-      Claim(lease: lease, entry: entry, items: due.items, made: try made(of: entry, for: due.items))
+      Claim(
+        lease: lease, entry: entry, items: due.items, files: try files(of: entry, for: due.items))
     )
     claimed.insert(key)
     taken[host, default: 0] += 1
@@ -318,13 +319,13 @@ extension Claiming {
     (try? ItemURL(url)).map { Entry(key: key, url: $0) }
   }
 
-  /// The files of an original's variants, where the names of all these items stand.
-  private func made(
+  /// See `Claim.files`.
+  private func files(
     of entry: Entry, for items: [ClaimedItem]
-  ) throws(LedgerFailure) -> [ObjectRecord]? {
-    guard let original = entry.original?.digest, items.allSatisfy({ $0.published != nil }) else {
-      return nil
-    }
+  ) throws(LedgerFailure) -> [ObjectRecord] {
+    guard request.files.takes(entry.key, in: request.run), let original = entry.original?.digest,
+      items.allSatisfy({ $0.published != nil })
+    else { return [] }
     return try connection.all(
       "SELECT digest, bytes FROM variants WHERE original = ? AND digest IS NOT NULL",
       .digest(original)

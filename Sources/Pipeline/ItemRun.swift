@@ -194,7 +194,12 @@ final class ItemRun {
       rendered: rendered.isAtDesk ? rendered.original.digest : nil)
   }
 
-  /// What has its names from just these bytes and settings has everything, if the files are there.
+  private static let missing =
+    "files of variants were missing from the store and are made again (`thumbworker verify` looks for all)"
+
+  /// What has its names from just these bytes and settings has everything, if the files are there. The
+  /// original's is: it was looked for before the server was asked. Those of variants are looked for where the
+  /// claim names them, see `FileLook`.
   ///
   /// - Returns: nil where that does not hold for each of the items.
   private func standing(
@@ -202,8 +207,12 @@ final class ItemRun {
   ) -> Result? {
     guard let outcome = bytes.arrival.outcomeOfKnownBytes else { return nil }
     let original = bytes.original.digest
-    guard let made = claim.made, original == claim.entry.original?.digest, areInStore(made)
-    else { return nil }
+    guard original == claim.entry.original?.digest else { return nil }
+    guard areInStore(claim.files) else {
+      context.files.lose()
+      board.add(warnings: [Self.missing], of: claim.items.first?.id.text ?? "")
+      return nil
+    }
     for (item, page) in zip(claim.items, pages) {
       guard let published = item.published,
         published == context.recipes.publicationKey(page, id: item.id, original: original)

@@ -197,8 +197,7 @@ package struct JobRun: Sendable {
             await board.waitForRoom(room.missing, since: snapshot)
             continue
           }
-          let result = try await claim(
-            job, run, horizon: horizon, atMost: left, room, hosts)
+          let result = try await claim(context, atMost: left, room)
           if let calledOff = result.calledOff {
             board.callOff(.calledOff(calledOff, job: settings.name))
             break
@@ -277,9 +276,9 @@ package struct JobRun: Sendable {
   }
 
   private func claim(
-    _ job: JobNumber, _ run: RunNumber, horizon: Timestamp, atMost left: Int, _ room: Room,
-    _ hosts: HostWatch
+    _ context: RunContext, atMost left: Int, _ room: Room
   ) async throws(LedgerFailure) -> ClaimResult {
+    let hosts = context.hosts
     var roomByHost = board.load.reduce(into: [String: Int]()) { roomByHost, load in
       let most = settings.network(forHost: load.key).perHost * room.ahead
       roomByHost[load.key] = max(0, most - load.value)
@@ -287,9 +286,9 @@ package struct JobRun: Sendable {
     roomByHost.merge(hosts.room(atMost: room.free)) { $1 }
     var result = try await worker.ledger.claim(
       ClaimRequest(
-        job: job, run: run,
-        due: dueRule(horizon), limit: min(room.free, left),
-        perHost: settings.network.perHost * room.ahead, room: roomByHost, now: worker.now,
+        job: context.job, run: context.run, due: dueRule(context.started),
+        limit: min(room.free, left), perHost: settings.network.perHost * room.ahead,
+        room: roomByHost, files: context.files.look, now: worker.now,
         leaseDuration: options.leaseDuration))
     try await giveBackProbes(in: &result, hosts)
     return result

@@ -15,6 +15,7 @@ final class RunContext: Sendable {
   let leases: LeaseKeeper
   let recipes: RecipeBook
   let renderings = RenderingDesk()
+  let files: FileTrust
 
   var settings: JobSettings { book.job }
 
@@ -32,5 +33,6 @@ final class RunContext: Sendable {
     self.hosts = hosts
     self.leases = leases
     self.recipes = recipes
+    files = FileTrust(isGiven: !options.force)
   }
 }

@@ -111,8 +111,9 @@ import Testing
     let variant = try #require(whole.first { $0 != original })
 
     scenario.deleteObject(variant)
-    var run = try await scenario.run(manifest)
+    var run = try await scenario.run(manifest, "--force")
     #expect(run.nonzero == ["revalidated": 1] && run.json["variants_made"] as? Int == 1)
+    #expect(run.errors.contains("missing from the store"))
     #expect(origin.requests.last?["If-None-Match"] == "\"1\"")
     #expect(scenario.objects == whole)
 
@@ -120,6 +121,29 @@ import Testing
     run = try await scenario.run(manifest)
     #expect(run.nonzero == ["fetched": 1] && run.json["variants_made"] as? Int == 0)
     #expect(origin.requests.last?["If-None-Match"] == nil)
+    #expect(scenario.objects == whole)
+  }
+
+  /// Nobody looks for each file in each night; but what is lost shows in those that are looked for.
+  @Test func `and of many whose files are lost some are looked for, unasked`() async throws {
+    let origin = try OriginServer.start { request in
+      let fields = [("ETag", "\"1\""), ("Cache-Control", "no-cache")]
+      return request["If-None-Match"] == nil
+        ? .ok(PlainPNG.bytes(), fields) : .status(304, [], fields)
+    }
+    defer { origin.stop() }
+    let scenario = Scenario()
+    let manifest = try scenario.manifest(
+      (0..<300).map { ["id": "i\($0)", "url": origin.url("/\($0)")] })
+    _ = try await scenario.run(manifest)
+    let whole = scenario.objects
+    let shown = try await scenario.show("i1")
+    let original = try #require((shown["original"] as? [String: Any])?["sha256"] as? String)
+    scenario.deleteObject(try #require(whole.first { $0 != original }))
+
+    let run = try await scenario.run(manifest)
+    #expect(run.nonzero == ["revalidated": 300] && run.json["variants_made"] as? Int == 1)
+    #expect(run.errors.contains("missing from the store"))
     #expect(scenario.objects == whole)
   }
 }

@@ -118,7 +118,7 @@ struct PublicationKeyTests {
 
 extension Scene {
   /// As `fetched`, with the key of what the names were made from.
-  fileprivate func keyed(_ claim: Claim) -> Settlement {
+  func keyed(_ claim: Claim) -> Settlement {
     var settlement = fetched(claim)
     for i in settlement.items.indices {
       settlement.items[i].published = PublicationKey(rawValue: -42)
