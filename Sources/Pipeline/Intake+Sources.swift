@@ -63,6 +63,7 @@ extension Intake {
         // One picture may be on many pages of a site.
         let mayRepeat = await pages.format == .sitemap
         try await enter(page, order, mayRepeat: mayRepeat, &reading)
+        tell(of: reading, waits: await pages.isPipe)
       }
     } catch let failure as SourceFailure {
       fail(failure, &reading)
@@ -89,7 +90,6 @@ extension Intake {
       _ = try await ledger.ingest([], bad: SortedItems(repeated).bad, ticket: reading.ticket)
       reading.items += repeated.count
     }
-    watch.advanced(reading.ticket.job, reading.items)
   }
 
   private struct Found { var path: String? }
@@ -102,6 +102,7 @@ extension Intake {
     case .standardInput: return Found(path: nil)
     case .file(let path): return Found(path: path)
     case .web(let url):
+      tell(of: reading, waits: true)
       let copy = try await desk.copy(of: url, sendsCredentials: isTrusted(url))
       if let failure = copy.failure { reading.failures.append(failure) }
       if copy.kept == nil { reading.isComplete = false }

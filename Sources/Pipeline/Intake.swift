@@ -57,10 +57,17 @@ struct Intake: Sendable {
       // The manifest's own reading has refused ids that stand twice.
       _ = try await ledger.ingest(sorted.items, bad: sorted.bad, ticket: reading.ticket)
       reading.items += page.count
-      // What ends at once is worked on when it has: what has left the job is out of the way then.
-      let mayBeLast = page.count < ItemPages.size && manifest.sources.isEmpty
-      if !mayBeLast { watch.advanced(reading.ticket.job, reading.items) }
+      tell(of: reading)
     }
+  }
+
+  /// Lets others work on what was read. What ends within a page is worked on when it has ended: what has left
+  /// the job is out of the way then.
+  ///
+  /// - Parameter waits: for what may be long in coming, as from a pipe or a server.
+  func tell(of reading: IntakeReading, waits: Bool = false) {
+    guard reading.items >= (waits ? 1 : ItemPages.size) else { return }
+    watch.advanced(reading.ticket.job, reading.items)
   }
 }
 

@@ -50,6 +50,8 @@ actor ItemPages {
   /// Of the source; nil: its first bytes will tell.
   var format: SourceFormat? { source?.format }
 
+  var isPipe: Bool { source.map { $0.identity == nil } ?? false }
+
   /// Of the source, when it was read to its end.
   func end() -> SourceEnd? {
     source.map { source in

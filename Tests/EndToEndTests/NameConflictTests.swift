@@ -43,6 +43,26 @@ import Testing
     #expect(scenario.publishedPaths == ["thumb/a.jpg/b.jpg"])
   }
 
+  @Test func `fail nobody once a source has dropped the folder's item`() async throws {
+    var (scenario, origin, _) = try scene()
+    defer { origin.stop() }
+    let lines = ["a", "a.jpg/b", "cd"].map { id in
+      #"{"id":"\#(id)","url":"\#(origin.url("/\(id.count)"))"}"# + "\n"
+    }
+    let (first, second) = (
+      scenario.folder.path + "/first.ndjson", scenario.folder.path + "/second.ndjson"
+    )
+    scenario.settings["sources"] = [first, second]
+    let manifest = try scenario.manifest([])
+    StorageTemporaryFolder.write(lines[...1].joined().utf8, to: first)
+    StorageTemporaryFolder.write(lines[2].utf8, to: second)
+    #expect(try await scenario.run(manifest).nonzero == ["fetched": 2, "failed": 1])
+    StorageTemporaryFolder.write(lines[0].utf8, to: first)
+    let run = try await scenario.run(manifest)
+    #expect(run.status == 0 && run.json["items"] as? Int == 2, "\(run.errors)")
+    #expect(scenario.publishedPaths == ["thumb/a.jpg", "thumb/cd.jpg"])
+  }
+
   @Test func `fail whatever is in the way`() async throws {
     let (scenario, origin, items) = try scene()
     defer { origin.stop() }
