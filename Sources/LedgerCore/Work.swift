@@ -141,10 +141,13 @@ package struct ItemStanding: Sendable, Hashable {
   package var dueAt: Timestamp
   /// That settled it last.
   package var run: RunNumber
+  /// Where the ledger has found its entry; nil where it is new, or such a place means nothing.
+  package var entryPlace: Int64?
 
-  package init(dueAt: Timestamp, run: RunNumber) {
+  package init(dueAt: Timestamp, run: RunNumber, entryPlace: Int64? = nil) {
     self.dueAt = dueAt
     self.run = run
+    self.entryPlace = entryPlace
   }
 }
 

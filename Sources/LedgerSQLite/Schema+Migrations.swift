@@ -267,4 +267,15 @@ extension Schema {
     -- The hosts with most of them that are left alone for now.
     CREATE INDEX host_failures_most ON host_failures (job, n, next_try);
     """
+
+  /// What is due lies together, and so do its entries; but the indexes by their keys have a page of their own
+  /// for each of them, once they are larger than memory. Claims do without.
+  static let entryPlaces = """
+    -- The row that its entry has, where it still has it: the entry's key tells. NULL: found by the key.
+    ALTER TABLE items ADD COLUMN entry_place INTEGER;
+    -- Whether another item of its job has named the same entry, since it was first read.
+    ALTER TABLE items ADD COLUMN has_twin INTEGER NOT NULL DEFAULT 0 CHECK (has_twin IN (0, 1));
+    UPDATE items SET has_twin = 1 WHERE (entry, job) IN (
+      SELECT entry, job FROM items WHERE entry IS NOT NULL GROUP BY entry, job HAVING count(*) > 1);
+    """
 }

@@ -11,7 +11,7 @@ enum Schema {
   static let migrations: [String] = [
     initial, countedObjects, placeholders, cappedVariants, hostStandings, waitingLeases,
     originalWarnings, housekeeping, encoders, publicationKeys, unwantedRecipes, sources,
-    entriesInOrder, failureCounts,
+    entriesInOrder, failureCounts, entryPlaces,
   ]
 
   static var version: Int { migrations.count }

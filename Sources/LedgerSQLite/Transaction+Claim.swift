@@ -210,20 +210,17 @@ extension Claiming {
 // MARK: Entries
 
 extension Claiming {
-  /// An item, whether no other of its job names its entry, and the entry: one look instead of one for each
-  /// table, since every item that is due comes this way. Of a connection's own.
+  /// An item, and its entry where that is in its known place: one look instead of one for each table, since
+  /// every item that is due comes this way. Of a connection's own.
   static let view = """
     CREATE TEMP VIEW claimable AS
       SELECT items.number, items.id, items.variants, items.state, items.due_at, items.run, items.url,
-        items.published, items.entry,
-        NOT EXISTS (
-          SELECT 1 FROM items AS other
-          WHERE other.entry = items.entry AND other.job = items.job AND other.number <> items.number
-        ) AS is_alone,
-        items.job, items.host, entries.*
-      FROM items LEFT JOIN entries ON entries.key = items.entry
+        items.published, items.entry, items.has_twin, items.job, items.host, entries.rowid AS place,
+        entries.*
+      FROM items LEFT JOIN entries ON entries.rowid = items.entry_place AND entries.key = items.entry
     """
-  private static let entryColumn: Int32 = 12
+  private static let placeColumn: Int32 = 12
+  private static let entryColumn: Int32 = 13
 
   static let itemsQuery: StaticString = """
     SELECT * FROM claimable WHERE entry = ? AND job = ? AND number > ? ORDER BY number
@@ -278,13 +275,15 @@ extension Claiming {
     return ClaimedItem(
       number: ItemNumber(row.int(0)), id: id, variants: VariantNames.read(row.optionalText(2)),
       state: state, published: row.publicationKey(7),
-      before: ItemStanding(dueAt: row.time(4), run: RunNumber(row.int(5))))
+      before: ItemStanding(
+        dueAt: row.time(4), run: RunNumber(row.int(5)),
+        entryPlace: row.isNull(Self.placeColumn) ? nil : row.int(Self.placeColumn)))
   }
 
   private mutating func claim(
     _ row: Row, _ key: EntryKey, _ host: String
   ) throws(LedgerFailure) -> Attempt {
-    guard row.int(9) == 1 else { return try claim(key, host, after: 0) }
+    guard row.int(9) == 0 else { return try claim(key, host, after: 0) }
     var due = DueEntry()
     if let item = dueItem(row) { due.add(item, row) }
     return try claim(key, host, due)
@@ -299,6 +298,8 @@ extension Claiming {
   private mutating func claim(
     _ key: EntryKey, _ host: String, _ due: DueEntry
   ) throws(LedgerFailure) -> Attempt {
+    var due = due
+    if due.entry == nil, !due.items.isEmpty { try find(key, for: &due) }
     guard let last = due.items.last, let entry = due.entry ?? newEntry(key, due.url) else {
       return .notDue
     }
@@ -313,6 +314,15 @@ extension Claiming {
     taken[host, default: 0] += 1
     cursor.passedOver[key] = due.isCutShort ? last.number.value : nil
     return .claimed
+  }
+
+  /// By its key: it is new, or where it lies was not written down yet.
+  private func find(_ key: EntryKey, for due: inout DueEntry) throws(LedgerFailure) {
+    let found = try connection.first("SELECT rowid, * FROM entries WHERE key = ?", .key(key)) {
+      (place: $0.int(0), entry: $0.entry(from: 1))
+    }
+    due.entry = found?.entry
+    for i in due.items.indices { due.items[i].before?.entryPlace = found?.place }
   }
 
   private func newEntry(_ key: EntryKey, _ url: String) -> Entry? {

@@ -113,13 +113,29 @@ extension Transaction {
     try connection.run(
       """
       INSERT INTO items (job, id, run, due_at, state, since, host, entry, url, variants, meta,
-        failure_code, failure_message, failure_hint, failure_disposition)
-      VALUES (?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, [.int(job.value), .text(item.id.text), .int(row.state.rawValue)] + row.values)
+        failure_code, failure_message, failure_hint, failure_disposition, has_twin)
+      VALUES (?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [.int(job.value), .text(item.id.text), .int(row.state.rawValue)] + row.values
+        + [.int(try noteTwins(of: item, job: job.value))])
     tally.enter(
       Standing(job: job.value, state: row.state, dueAt: 0, host: row.host, run: 0))
     if row.host != nil { tally.arrivals.insert(job.value) }
     return connection.lastInsertedRow
+  }
+
+  /// Tells the other items of a job that this one names their entry as well.
+  /// - Returns: whether there are any.
+  private func noteTwins(of item: IncomingItem, job: Int64) throws(LedgerFailure) -> Bool {
+    guard case .usable(let item) = item else { return false }
+    let known = try connection.first(
+      "SELECT has_twin FROM items WHERE entry = ? AND job = ? LIMIT 1", .key(item.key), .int(job)
+    ) { $0.int(0) == 1 }
+    if known == false {
+      try connection.run(
+        "UPDATE items SET has_twin = 1 WHERE entry = ? AND job = ?", .key(item.key), .int(job))
+    }
+    return known != nil
   }
 
   private struct Columns {
@@ -200,12 +216,13 @@ extension Transaction {
     _ number: Int64, _ old: Standing, by item: IncomingItem
   ) throws(LedgerFailure) {
     let row = try columns(of: item)
+    let hasTwin = try noteTwins(of: item, job: old.job)
     try connection.run(
       """
-      UPDATE items SET run = 0, due_at = 0, published = NULL, state = ?, since = ?, host = ?, entry = ?, url = ?,
-        variants = ?, meta = ?, failure_code = ?, failure_message = ?, failure_hint = ?,
-        failure_disposition = ? WHERE number = ?
-      """, [.int(row.state.rawValue)] + row.values + [.int(number)])
+      UPDATE items SET run = 0, due_at = 0, published = NULL, entry_place = NULL, state = ?, since = ?,
+        host = ?, entry = ?, url = ?, variants = ?, meta = ?, failure_code = ?, failure_message = ?,
+        failure_hint = ?, failure_disposition = ?, has_twin = ? WHERE number = ?
+      """, [.int(row.state.rawValue)] + row.values + [.int(hasTwin), .int(number)])
     tally.leave(old)
     tally.enter(Standing(job: old.job, state: row.state, dueAt: 0, host: row.host, run: 0))
     if row.host != nil { tally.arrivals.insert(old.job) }

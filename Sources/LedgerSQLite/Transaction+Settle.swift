@@ -32,9 +32,9 @@ extension Transaction {
       let before = settlement.items[0].before, settlement.items[0].state == .well
     else { return nil }
     let item = settlement.items[0]
-    guard try moveOn(item, from: before, settlement), try refresh(entry, since: since) else {
-      return nil
-    }
+    guard try moveOn(item, from: before, settlement),
+      try refresh(entry, at: before.entryPlace, since: since)
+    else { return nil }
     var receipt = SettlementReceipt()
     receipt.items = [item.item]
     CrashSeam.settlementWritten.reached()
@@ -53,20 +53,21 @@ extension Transaction {
     (new.dueAt, new.run) = (item.settledDueAt, settlement.run.value)
     let moved = try connection.run(
       """
-      UPDATE items SET due_at = ?, run = ?
+      UPDATE items SET due_at = ?, run = ?, entry_place = ?
       WHERE number = ? AND job = ? AND entry = ? AND published = ? AND since < ? AND state = 1
         AND due_at = ? AND run = ?
       """
     ) {
       $0.bind(1, .int(new.dueAt))
       $0.bind(2, .int(new.run))
-      $0.bind(3, .int(item.item.value))
-      $0.bind(4, .int(settlement.job.value))
-      $0.bind(5, .key(settlement.lease.entry))
-      $0.bind(6, item.published.map { .int($0.rawValue) } ?? .null)
-      $0.bind(7, .int(settlement.lease.token))
-      $0.bind(8, .int(old.dueAt))
-      $0.bind(9, .int(old.run))
+      $0.bind(3, before.entryPlace.map { .int($0) } ?? .null)
+      $0.bind(4, .int(item.item.value))
+      $0.bind(5, .int(settlement.job.value))
+      $0.bind(6, .key(settlement.lease.entry))
+      $0.bind(7, item.published.map { .int($0.rawValue) } ?? .null)
+      $0.bind(8, .int(settlement.lease.token))
+      $0.bind(9, .int(old.dueAt))
+      $0.bind(10, .int(old.run))
     }
     guard moved == 1 else { return false }
     tally.leave(old)
@@ -122,7 +123,7 @@ extension Transaction {
     for change in changes {
       switch change {
       case .confirmed(let entry, let since):
-        if try !refresh(entry, since: since) { try replace(with: entry, &result) }
+        if try !refresh(entry, at: nil, since: since) { try replace(with: entry, &result) }
       case .stored(let entry):
         try replace(with: entry, &result)
       case .purged(let entry):
@@ -146,16 +147,13 @@ extension Transaction {
 
   /// Moves the freshness of the response that has been in force since then, and nothing else.
   ///
+  /// - Parameter place: the row that it had; nil: it is found by its key.
   /// - Returns: false where another is in force by now, or it failed: nothing was changed.
-  private func refresh(_ entry: Entry, since: Timestamp) throws(LedgerFailure) -> Bool {
+  private func refresh(
+    _ entry: Entry, at place: Int64?, since: Timestamp
+  ) throws(LedgerFailure) -> Bool {
     guard let response = entry.response, let original = entry.original else { return false }
-    let changed = try connection.run(
-      """
-      UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
-        validated_at = ?, last_answer = ?
-      WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL
-      """
-    ) {
+    let changed = try connection.run(place == nil ? Self.refreshByKey : Self.refreshInPlace) {
       $0.bind(1, response.fields.stored)
       $0.bind(2, response.varyValues.stored)
       $0.bind(3, .time(response.requestTime))
@@ -165,9 +163,21 @@ extension Transaction {
       $0.bind(7, .key(entry.key))
       $0.bind(8, .time(since))
       $0.bind(9, .digest(original.digest))
+      if let place { $0.bind(10, .int(place)) }
     }
     return changed == 1
   }
+
+  private static let refreshByKey: StaticString = """
+    UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
+      validated_at = ?, last_answer = ?
+    WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL
+    """
+  private static let refreshInPlace: StaticString = """
+    UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
+      validated_at = ?, last_answer = ?
+    WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL AND rowid = ?
+    """
 
   private func write(_ entry: Entry) throws(LedgerFailure) {
     // Never REPLACE: it would take the old row away without a word to the object's count.
@@ -401,7 +411,9 @@ extension Transaction {
     try connection.run(
       """
       UPDATE items SET state = ?, due_at = ?, run = ?, failure_code = ?, failure_message = ?,
-        failure_hint = ?, failure_disposition = ? WHERE number = ?
+        failure_hint = ?, failure_disposition = ?,
+        entry_place = (SELECT rowid FROM entries WHERE key = items.entry)
+      WHERE number = ?
       """,
       [.int(new.state.rawValue), .int(new.dueAt), .int(new.run)]
         + (item.failure?.columns ?? FailureRecord.noColumns) + [.int(item.item.value)])

@@ -268,9 +268,10 @@ extension Scene {
     await scene.ledger.close()
     try scene.foreign.execute(
       """
+      ALTER TABLE items DROP COLUMN entry_place; ALTER TABLE items DROP COLUMN has_twin;
       DROP TABLE host_failures; DROP INDEX items_mendable; ALTER TABLE jobs DROP COLUMN dead;
       ALTER TABLE due_by_minute RENAME TO due_counts;
-      PRAGMA user_version = \(Schema.version - 1);
+      PRAGMA user_version = \(Schema.migrations.firstIndex(of: Schema.failureCounts)!);
       """)
     let ledger = try await LedgerSQLite.open(
       path: scene.folder.file("ledger.sqlite"), clock: scene.scene.clock.wall, owner: "test")

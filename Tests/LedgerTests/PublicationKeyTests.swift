@@ -127,7 +127,7 @@ extension Scene {
   }
 
   /// As if the server had answered 304: the names stand.
-  fileprivate func resting(_ claim: Claim) -> Settlement {
+  func resting(_ claim: Claim) -> Settlement {
     var settlement = fetched(claim)
     (settlement.variants, settlement.objects) = ([], [])
     if let since = claim.entry.response?.responseTime {

@@ -78,6 +78,7 @@ struct FilledLedger {
         sha3('v' || n || item, 256)
       FROM sizes CROSS JOIN item_ids ORDER BY job, 2;
     UPDATE items SET state = 1, run = 1, published = number,
+      entry_place = (SELECT rowid FROM entries WHERE key = items.entry),
       due_at = (SELECT t FROM now) + 2592000000 + number % 86400000;
 
     """
