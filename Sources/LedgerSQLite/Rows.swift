@@ -69,6 +69,7 @@ extension HTTPFields {
   /// - Parameter stored: as `stored` writes it.
   init(stored: UnsafeBufferPointer<UInt8>) {
     self.init()
+    lines.reserveCapacity(stored.count { $0 == UInt8(ascii: "\n") } + 1)
     var rest = stored[...]
     while !rest.isEmpty {
       let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex

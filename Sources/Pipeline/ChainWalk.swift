@@ -225,12 +225,20 @@ final class ChainWalk {
       FailureRecord(error), status: nil, head: nil, of: hop.entry, into: &result)
   }
 
-  /// Whether what the entry's response brought is there: a redirect's target, or an original whose file
-  /// stands.
+  /// Whether what the entry's response brought is there: a redirect's target, or an original. Its file is
+  /// looked for where names are to be made anew, as after a repair, and where `FileTrust` asks for it.
   private func hasCopy(_ entry: Entry) -> Bool {
     if entry.redirectTarget != nil { return true }
     guard let original = entry.original else { return false }
-    return worker.store.contains(original.digest, bytes: original.bytes)
+    let namesMayStand = claim.items.allSatisfy { $0.published != nil }
+    if namesMayStand, !context.files.look.takes(entry.key, in: context.run) { return true }
+    if isInStore(original) { return true }
+    context.files.lose()
+    return false
+  }
+
+  private func isInStore(_ original: Original) -> Bool {
+    worker.store.contains(original.digest, bytes: original.bytes)
   }
 
   @inline(never)
@@ -400,7 +408,7 @@ final class ChainWalk {
     updated.validatedAt = reply.responseTime
     result.freshUntil = min(
       result.freshUntil, rules.freshness(of: response).freshUntil)
-    if let original = entry.original, original.digest == body.digest, hasCopy(entry) {
+    if let original = entry.original, original.digest == body.digest, isInStore(original) {
       sink.file.discard()
       updated.lastAnswer = .sameBytes
       return .step(

@@ -76,10 +76,11 @@ final class ItemRun {
     board.gotBytes(host: host)
   }
 
-  /// What the walk has learnt rests on what has gone: the items are claimed again. As nobody has the
-  /// bytes by then, they are asked for without conditions, so that this comes to an end.
+  /// What the walk has learnt rests on what has gone: the items are claimed again, and the original is looked
+  /// for. As nobody has the bytes by then, they are asked for without conditions, so that this comes to an end.
   @inline(never)
   nonisolated(nonsending) private func giveBack() async throws(RunStop) {
+    context.files.lose()
     do {
       try await worker.ledger.release([claim.lease] + walker.result.targets)
     } catch {
@@ -197,9 +198,8 @@ final class ItemRun {
   private static let missing =
     "files of variants were missing from the store and are made again (`thumbworker verify` looks for all)"
 
-  /// What has its names from just these bytes and settings has everything, if the files are there. The
-  /// original's is: it was looked for before the server was asked. Those of variants are looked for where the
-  /// claim names them, see `FileLook`.
+  /// What has its names from just these bytes and settings has everything, if the files are there: those of
+  /// variants are looked for where the claim names them, see `FileLook`.
   ///
   /// - Returns: nil where that does not hold for each of the items.
   private func standing(

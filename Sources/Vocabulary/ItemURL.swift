@@ -69,11 +69,11 @@ package struct ItemURL: Sendable, Hashable {
   }
 
   /// Takes a URL that goes out exactly as it is written, which nearly every one does, in one look at
-  /// each byte: lower case up to the path, no port, a path, no fragment, nothing to encode.
+  /// each byte: lower case up to the path, no port or one that it needs, a path, no fragment, nothing to encode.
   ///
   /// - Returns: nil for any other, good or bad.
   private init?(plain text: String) {
-    let found = text.utf8.withContiguousStorageIfAvailable { bytes -> (Bool, String)? in
+    let found = text.utf8.withContiguousStorageIfAvailable { bytes -> (Bool, String, UInt16)? in
       guard (10...8192).contains(bytes.count) else { return nil }
       let isSecure = bytes[4] == UInt8(ascii: "s")
       let scheme: StaticString = isSecure ? "https://" : "http://"
@@ -81,20 +81,40 @@ package struct ItemURL: Sendable, Hashable {
       var hostEnd = scheme.utf8CodeUnitCount
       while hostEnd < bytes.count, bytes[hostEnd].isPlainHostByte { hostEnd += 1 }
       let host = UnsafeBufferPointer(rebasing: bytes[scheme.utf8CodeUnitCount..<hostEnd])
-      guard hostEnd < bytes.count, bytes[hostEnd] == UInt8(ascii: "/"),
+      guard let (port, targetStart) = Self.plainPort(at: hostEnd, of: bytes, isSecure: isSecure),
+        targetStart < bytes.count, bytes[targetStart] == UInt8(ascii: "/"),
         (2...253).contains(host.count)
       else { return nil }
-      for byte in UnsafeBufferPointer(rebasing: bytes[hostEnd...])
+      for byte in UnsafeBufferPointer(rebasing: bytes[targetStart...])
       where !byte.isLegalInTarget || byte == UInt8(ascii: "#") {
         return nil
       }
-      return (isSecure, String(decoding: host, as: UTF8.self))
+      return (isSecure, String(decoding: host, as: UTF8.self), port)
     }
-    guard let found, let (isSecure, host) = found else { return nil }
+    guard let found, let (isSecure, host, port) = found else { return nil }
     unredactedText = text
     self.isSecure = isSecure
     self.host = host
-    port = isSecure ? 443 : 80
+    self.port = port
+  }
+
+  /// - Returns: the port and where what follows it begins; nil where it goes out otherwise than it is written.
+  private static func plainPort(
+    at hostEnd: Int, of bytes: UnsafeBufferPointer<UInt8>, isSecure: Bool
+  ) -> (UInt16, Int)? {
+    let usual: UInt16 = isSecure ? 443 : 80
+    guard hostEnd < bytes.count, bytes[hostEnd] == UInt8(ascii: ":") else {
+      return (usual, hostEnd)
+    }
+    var (value, end) = (0, hostEnd + 1)
+    while end < bytes.count, end < hostEnd + 6, bytes[end].isASCIIDigit {
+      value = value * 10 + Int(bytes[end] - UInt8(ascii: "0"))
+      end += 1
+    }
+    guard end > hostEnd + 1, bytes[hostEnd + 1] != UInt8(ascii: "0"), value != Int(usual),
+      let port = UInt16(exactly: value)
+    else { return nil }
+    return (port, end)
   }
 
   /// Resolves a redirect's `Location` against this URL (RFC 3986 §5.2).

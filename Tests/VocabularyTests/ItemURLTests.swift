@@ -84,6 +84,11 @@ import Vocabulary
     ("http://10.0.0.1/", "http://10.0.0.1:80/"),
     ("https://a.example/x?y", "https://a.example/x?y#z"), ("http://a.b/~(1)", " http://a.b/~(1)"),
     ("http://a.example./", "http://A.example./"),
+    ("http://127.0.0.1:8080/x?y", "HTTP://127.0.0.1:8080/x?y"),
+    ("https://a.example:80/", "https://a.example:080/"),
+    ("http://a.example:65535/x", "http://a.example:0065535/x"),
+    ("http://a.example:443/", "http://a.example:443#x"),
+    ("http://a.example/", "http://a.example:/"),
   ])
   func `is the same as one that is taken apart`(plain: String, other: String) throws {
     let (a, b) = (try ItemURL(plain), try ItemURL(other))
@@ -98,6 +103,9 @@ import Vocabulary
     #expect(throws: BadURL.tooLong(bytes: 8209)) { try ItemURL(long) }
     let host = String(repeating: "a", count: 254)
     #expect(throws: BadURL.badHost(host)) { try ItemURL("http://\(host)/") }
+    for port in ["0", "65536", "99999", "100000", "8o", "-1", "1 "] {
+      #expect(throws: BadURL.badPort(port)) { try ItemURL("http://a.example:\(port)/") }
+    }
   }
 
   @Test func `holds what a URL may hold and nothing else`() throws {
