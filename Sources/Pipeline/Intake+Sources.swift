@@ -37,7 +37,9 @@ extension Intake {
             hint: "give the sitemaps themselves as sources"), &reading)
         continue
       }
-      try await desk.ask(new.compactMap(\.url), credentialsFor: isTrusted)
+      let urls = new.compactMap(\.url)
+      if !urls.allSatisfy(desk.knows) { tell(of: reading, waits: true) }
+      try await desk.ask(urls, credentialsFor: isTrusted)
       toRead += new.enumerated().reversed().map { i, address in
         ListedSource(address: address, place: "\(source.place).\(i)", depth: source.depth + 1)
       }
@@ -59,11 +61,13 @@ extension Intake {
     let pages = ItemPages()
     do {
       try await pages.open(order, isCancelled: watch.isCancelled)
+      let isPipe = await pages.isPipe
+      tell(of: reading, waits: isPipe)
       while case let page = try await pages.nextPage(), !page.isEmpty {
         // One picture may be on many pages of a site.
         let mayRepeat = await pages.format == .sitemap
         try await enter(page, order, mayRepeat: mayRepeat, &reading)
-        tell(of: reading, waits: await pages.isPipe)
+        tell(of: reading, waits: isPipe)
       }
     } catch let failure as SourceFailure {
       fail(failure, &reading)
@@ -102,7 +106,7 @@ extension Intake {
     case .standardInput: return Found(path: nil)
     case .file(let path): return Found(path: path)
     case .web(let url):
-      tell(of: reading, waits: true)
+      if !desk.knows(url) { tell(of: reading, waits: true) }
       let copy = try await desk.copy(of: url, sendsCredentials: isTrusted(url))
       if let failure = copy.failure { reading.failures.append(failure) }
       if copy.kept == nil { reading.isComplete = false }

@@ -62,6 +62,9 @@ final class SourceDesk: Sendable {
     }
   }
 
+  /// Whether its copy is here, so that nobody has to wait for it.
+  func knows(_ url: ItemURL) -> Bool { copies.withLock { $0[EntryKey(url)] != nil } }
+
   func copy(of url: ItemURL, sendsCredentials: Bool = true) async throws(RunStop) -> Copy {
     let key = EntryKey(url)
     if let known = copies.withLock({ $0[key] }) { return known }

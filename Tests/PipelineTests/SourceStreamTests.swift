@@ -40,9 +40,10 @@ private final class Pipe: Sendable {
   }
 
   private func run(
-    _ board: RunBoard = RunBoard(), source: String = "pipe"
+    _ board: RunBoard = RunBoard(), source: String = "pipe", items: [String] = []
   ) async throws -> RunSummary {
-    let manifest = files.manifest("\"sources\": [\"\(source)\"]")
+    let urls = items.map { "\"\($0)\"" }.joined(separator: ",")
+    let manifest = files.manifest("\"items\": [\(urls)], \"sources\": [\"\(source)\"]")
     return await JobRun(
       worker: shop.worker,
       source: .manifest(try ManifestFile.open(path: manifest, environment: [:])),
@@ -64,6 +65,46 @@ private final class Pipe: Sendable {
     #expect(origin.requests.map(\.path) == ["/1", "/2"])
     // A pipe brings something else each time.
     #expect(try await shop.worker.ledger.job(named: "job")?.identity == nil)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `holds nothing back that was read before it, though it is silent`() async throws {
+    let gate = OriginGate()
+    let origin = try OriginServer.start { request in
+      if request.path == "/1" { gate.open() }
+      return .ok(PlainPNG.bytes())
+    }
+    defer { origin.stop() }
+    pipe.write("", then: "\(origin.url("/2"))\n", after: gate)
+    let summary = try await run(items: [origin.url("/1")])
+    #expect(summary.outcomes[.fetched] == 2 && summary.items == 2)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `holds nothing back that was read before it, where a file lists it`() async throws {
+    let gate = OriginGate()
+    let list = """
+      <urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"><url><image:image>
+      <image:loc>http://127.0.0.1:PORT/2</image:loc></image:image></url></urlset>
+      """
+    let origin = try OriginServer.start { request in
+      switch request.path {
+      case "/1": gate.open()
+      case "/list.xml":
+        let port = request["Host"]!.split(separator: ":")[1]
+        let body = Array(list.replacing("PORT", with: port).utf8)
+        return .steps([.wait(gate)] + OriginResponse.ok(body).steps)
+      default: break
+      }
+      return .ok(PlainPNG.bytes())
+    }
+    defer { origin.stop() }
+    let index = """
+      <sitemapindex><sitemap><loc>\(origin.url("/list.xml"))</loc></sitemap></sitemapindex>
+      """
+    StorageTemporaryFolder.write(index.utf8, to: files.path("index.xml"))
+    let summary = try await run(source: "index.xml", items: [origin.url("/1")])
+    #expect(summary.outcomes[.fetched] == 2 && summary.items == 2, "\(summary.sourceFailures)")
   }
 
   @Test(.timeLimit(.minutes(1)))
