@@ -1,24 +1,22 @@
 import Vocabulary
 
-/// Of which entries somebody looks whether their files are there: the original's, and those of variants, which
-/// the ledger tells to whoever claims.
+/// Of which entries the files are looked for, the original's and those of its variants.
 ///
-/// What the ledger names was durable before it did, so its word is taken for nearly all: to look for five files
-/// costs a quarter of what a confirmed picture does, and much more where so many are there that each look
-/// reads the disk. What is lost behind the ledger's back shows in the sample.
+/// What the ledger names was durable before, so its word is taken for nearly all. To look for each file would
+/// cost more than what the ledger does for a confirmed picture, and where there are so many that the kernel
+/// does not keep their inodes, each look would read the disk. What is lost behind the ledger's back shows in
+/// the sample.
 package enum FileLook: Sendable, Hashable {
   case all
-  /// One entry in eight, others in each run: within any thirteen runs that follow each other, each entry.
+  /// One entry in eight, drawn anew in each run, whatever was drawn before.
   case sample
 
   package func takes(_ entry: EntryKey, in run: RunNumber) -> Bool {
-    switch self {
-    case .all: true
-    case .sample: (entry.words.1 &+ UInt64(bitPattern: run.value) &* Self.step) >> 61 == 0
-    }
+    guard self == .sample else { return true }
+    // Another draw in each process; a run has but one.
+    var lot = Hasher()
+    lot.combine(entry)
+    lot.combine(run.value)
+    return lot.finalize() & 7 == 0
   }
-
-  /// The golden section of a turn: steps of it come to the same eighth again after 5, 8 or 13 of them, and
-  /// they come to it also where an entry is due in each second or each eighth run only.
-  private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
 }

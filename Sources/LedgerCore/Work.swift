@@ -100,16 +100,16 @@ package struct Claim: Sendable, Hashable {
   package var entry: Entry
   package var items: [ClaimedItem]
   /// The files of the variants that were made of its original, whatever their recipes, where they are to be
-  /// looked for: names of each of the items may stand, and `ClaimRequest.files` takes it. Else none.
-  package var files: [ObjectRecord]
+  /// looked for: names of each of the items may stand, and `ClaimRequest.fileLook` takes it. Else none.
+  package var variantFiles: [ObjectRecord]
 
   package init(
-    lease: Lease, entry: Entry, items: [ClaimedItem], files: [ObjectRecord] = []
+    lease: Lease, entry: Entry, items: [ClaimedItem], variantFiles: [ObjectRecord] = []
   ) {
     self.lease = lease
     self.entry = entry
     self.items = items
-    self.files = files
+    self.variantFiles = variantFiles
   }
 }
 
@@ -170,13 +170,13 @@ package struct ClaimRequest: Sendable {
   package var perHost: Int
   /// How many more entries of a host may be claimed now; 0 passes the host over.
   package var room: [String: Int]
-  package var files: FileLook
+  package var fileLook: FileLook
   package var now: Timestamp
   package var leaseDuration: Duration
 
   package init(
     job: JobNumber, run: RunNumber, due: DueRule, limit: Int, perHost: Int, room: [String: Int],
-    files: FileLook = .sample, now: Timestamp, leaseDuration: Duration
+    fileLook: FileLook = .sample, now: Timestamp, leaseDuration: Duration
   ) {
     self.job = job
     self.run = run
@@ -184,7 +184,7 @@ package struct ClaimRequest: Sendable {
     self.limit = limit
     self.perHost = perHost
     self.room = room
-    self.files = files
+    self.fileLook = fileLook
     self.now = now
     self.leaseDuration = leaseDuration
   }

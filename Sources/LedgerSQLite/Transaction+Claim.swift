@@ -308,7 +308,8 @@ extension Claiming {
     guard let lease else { return .held }
     claims.append(
       Claim(
-        lease: lease, entry: entry, items: due.items, files: try files(of: entry, for: due.items))
+        lease: lease, entry: entry, items: due.items,
+        variantFiles: try variantFiles(of: entry, for: due.items))
     )
     claimed.insert(key)
     taken[host, default: 0] += 1
@@ -329,11 +330,11 @@ extension Claiming {
     (try? ItemURL(url)).map { Entry(key: key, url: $0) }
   }
 
-  /// See `Claim.files`.
-  private func files(
+  /// See `Claim.variantFiles`.
+  private func variantFiles(
     of entry: Entry, for items: [ClaimedItem]
   ) throws(LedgerFailure) -> [ObjectRecord] {
-    guard request.files.takes(entry.key, in: request.run), let original = entry.original?.digest,
+    guard request.fileLook.takes(entry.key, in: request.run), let original = entry.original?.digest,
       items.allSatisfy({ $0.published != nil })
     else { return [] }
     return try connection.all(

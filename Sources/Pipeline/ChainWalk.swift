@@ -225,16 +225,20 @@ final class ChainWalk {
       FailureRecord(error), status: nil, head: nil, of: hop.entry, into: &result)
   }
 
-  /// Whether what the entry's response brought is there: a redirect's target, or an original. Its file is
-  /// looked for where names are to be made anew, as after a repair, and where `FileTrust` asks for it.
+  /// Whether what the entry's response brought is there: a redirect's target, or an original's file.
   private func hasCopy(_ entry: Entry) -> Bool {
     if entry.redirectTarget != nil { return true }
     guard let original = entry.original else { return false }
-    let namesMayStand = claim.items.allSatisfy { $0.published != nil }
-    if namesMayStand, !context.files.look.takes(entry.key, in: context.run) { return true }
-    if isInStore(original) { return true }
-    context.files.lose()
+    if isTrusted(entry) || isInStore(original) { return true }
+    result.hasLostFiles = true
     return false
+  }
+
+  /// Whether the ledger's word is enough. It is not where names are to be made anew, as after a repair; and
+  /// redirects' targets have no names by which it could be taken back.
+  private func isTrusted(_ entry: Entry) -> Bool {
+    entry.key == claim.lease.entry && claim.items.allSatisfy { $0.published != nil }
+      && !context.looksForFiles(of: entry.key)
   }
 
   private func isInStore(_ original: Original) -> Bool {
@@ -408,13 +412,16 @@ final class ChainWalk {
     updated.validatedAt = reply.responseTime
     result.freshUntil = min(
       result.freshUntil, rules.freshness(of: response).freshUntil)
-    if let original = entry.original, original.digest == body.digest, isInStore(original) {
-      sink.file.discard()
-      updated.lastAnswer = .sameBytes
-      return .step(
-        .end(
-          .bytes(
-            .init(entry: updated, original: original, arrival: .confirmed, previous: entry))))
+    if let original = entry.original, original.digest == body.digest {
+      if isInStore(original) {
+        sink.file.discard()
+        updated.lastAnswer = .sameBytes
+        return .step(
+          .end(
+            .bytes(
+              .init(entry: updated, original: original, arrival: .confirmed, previous: entry))))
+      }
+      result.hasLostFiles = true
     }
     let original = Original(digest: body.digest, bytes: body.bytes, format: nil)
     updated.original = original

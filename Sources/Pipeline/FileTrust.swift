@@ -1,15 +1,19 @@
 import LedgerCore
 import Synchronization
+import Vocabulary
 
-/// Whether a run takes the ledger's word for the files of what servers confirm. Once one was missing it looks
-/// for all of them, to its end.
+/// Whether this process takes the ledger's word for the files of what servers confirm.
 final class FileTrust: Sendable {
-  private let isLost: Atomic<Bool>
+  /// How long all are looked for once one was missing: others will be, and come up night after night.
+  private static let distrust: Duration = .days(1)
 
-  /// - Parameter isGiven: false where all is to be looked for from the start.
-  init(isGiven: Bool) { isLost = Atomic(!isGiven) }
+  private let lostUntil = Atomic(Int64.min)
 
-  var look: FileLook { isLost.load(ordering: .relaxed) ? .all : .sample }
+  func look(at now: Timestamp) -> FileLook {
+    now.milliseconds < lostUntil.load(ordering: .relaxed) ? .all : .sample
+  }
 
-  func lose() { isLost.store(true, ordering: .relaxed) }
+  func lose(at now: Timestamp) {
+    lostUntil.store((now + Self.distrust).milliseconds, ordering: .relaxed)
+  }
 }

@@ -34,15 +34,18 @@ final class ItemRun {
     let rendered: Digest?
     /// The items failed, and their older copy goes on serving.
     let keepsStale: Bool
+    /// See `RenderedOriginal`.
+    let hasLostFiles: Bool
 
     init(
       settlement: Settlement, staged: [StagedObject] = [], rendered: Digest? = nil,
-      keepsStale: Bool = false
+      keepsStale: Bool = false, hasLostFiles: Bool = false
     ) {
       self.settlement = settlement
       self.staged = staged
       self.rendered = rendered
       self.keepsStale = keepsStale
+      self.hasLostFiles = hasLostFiles
     }
   }
 
@@ -80,7 +83,7 @@ final class ItemRun {
   /// for. As nobody has the bytes by then, they are asked for without conditions, so that this comes to an end.
   @inline(never)
   nonisolated(nonsending) private func giveBack() async throws(RunStop) {
-    context.files.lose()
+    context.doubtFiles(of: claim.entry.key)
     do {
       try await worker.ledger.release([claim.lease] + walker.result.targets)
     } catch {
@@ -192,11 +195,9 @@ final class ItemRun {
     settlement.objects = rendered.staged.map { ObjectRecord(digest: $0.digest, bytes: $0.bytes) }
     return Result(
       settlement: settlement, staged: rendered.staged,
-      rendered: rendered.isAtDesk ? rendered.original.digest : nil)
+      rendered: rendered.isAtDesk ? rendered.original.digest : nil,
+      hasLostFiles: rendered.hasLostFiles)
   }
-
-  private static let missing =
-    "files of variants were missing from the store and are made again (`thumbworker verify` looks for all)"
 
   /// What has its names from just these bytes and settings has everything, if the files are there: those of
   /// variants are looked for where the claim names them, see `FileLook`.
@@ -208,11 +209,7 @@ final class ItemRun {
     guard let outcome = bytes.arrival.outcomeOfKnownBytes else { return nil }
     let original = bytes.original.digest
     guard original == claim.entry.original?.digest else { return nil }
-    guard areInStore(claim.files) else {
-      context.files.lose()
-      board.add(warnings: [Self.missing], of: claim.items.first?.id.text ?? "")
-      return nil
-    }
+    guard areInStore(claim.variantFiles) else { return nil }
     for (item, page) in zip(claim.items, pages) {
       guard let published = item.published,
         published == context.recipes.publicationKey(page, id: item.id, original: original)
@@ -325,12 +322,22 @@ final class ItemRun {
     // A lost lease means that these items are claimed again, by another worker or by us: they are
     // counted as that one leaves them.
     guard case .committed(let receipt) = reply else { return }
+    if result.hasLostFiles || walker.result.hasLostFiles { tellOfLoss() }
     board.add(bytesStored: receipt.stored)
     let refused = try await worker.publish(receipt.links)
     board.noteRemaining(refused)
     count(result, receipt, refused)
     let purges = settlement.entries.contains { if case .purged = $0 { true } else { false } }
     if purges { try await worker.removeUnused() }
+  }
+
+  /// Not before it is settled: what a purge has removed meanwhile is not lost.
+  private func tellOfLoss() {
+    worker.fileTrust.lose(at: worker.now)
+    board.add(
+      warnings: [
+        "stored files were missing; what could be fetched or made anew was (`thumbworker verify` looks for all)"
+      ], of: claim.items.first?.id.text ?? "\(claim.entry.url)")
   }
 
   private func count(

@@ -288,7 +288,7 @@ package struct JobRun: Sendable {
       ClaimRequest(
         job: context.job, run: context.run, due: dueRule(context.started),
         limit: min(room.free, left), perHost: settings.network.perHost * room.ahead,
-        room: roomByHost, files: context.files.look, now: worker.now,
+        room: roomByHost, fileLook: context.fileLook, now: worker.now,
         leaseDuration: options.leaseDuration))
     try await giveBackProbes(in: &result, hosts)
     return result

@@ -19,6 +19,8 @@ struct RenderedOriginal: Sendable {
   /// Why something could not be made that another try may make: no fault of the bytes.
   var passingFailure: FailureRecord?
 
+  /// Whether a variant that the ledger names was not in the store.
+  var hasLostFiles = false
   /// How many variants this claim has made; those that another had made are not among them.
   var madeCount = 0
   /// Whether others may wait for it at the desk.
@@ -104,6 +106,10 @@ struct Rendering {
         try await decode(file.descriptor, missing, into: &result)
       }
     } else if !missing.isEmpty {
+      // What is there in part would be taken for a picture of which nothing can be made.
+      guard worker.store.contains(bytes.original.digest, bytes: bytes.original.bytes) else {
+        throw .originalHasGone
+      }
       do {
         let descriptor = try worker.store.open(bytes.original.digest)
         defer { withExtendedLifetime(descriptor) {} }  // the decoder reads from it until then
@@ -129,7 +135,10 @@ struct Rendering {
       where wanted[record.recipe] != nil {
         switch record.state {
         case .made(let variant):
-          guard worker.store.contains(variant.digest, bytes: variant.bytes) else { continue }
+          guard worker.store.contains(variant.digest, bytes: variant.bytes) else {
+            result.hasLostFiles = true
+            continue
+          }
         case .failed:
           if retriesFailed { continue }
         }

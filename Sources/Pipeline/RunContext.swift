@@ -1,4 +1,5 @@
 import LedgerCore
+import Synchronization
 import Vocabulary
 
 /// What the claims of one run share.
@@ -15,7 +16,9 @@ final class RunContext: Sendable {
   let leases: LeaseKeeper
   let recipes: RecipeBook
   let renderings = RenderingDesk()
-  let files: FileTrust
+  /// Whose claims were given back since a file had gone.
+  private let doubted = Mutex<Set<EntryKey>>([])
+  private let hasDoubts = Atomic(false)
 
   var settings: JobSettings { book.job }
 
@@ -33,6 +36,20 @@ final class RunContext: Sendable {
     self.hosts = hosts
     self.leases = leases
     self.recipes = recipes
-    files = FileTrust(isGiven: !options.force)
+  }
+
+  var fileLook: FileLook { options.force ? .all : worker.fileTrust.look(at: worker.now) }
+
+  /// Whether its files are looked for even where the ledger says that they are there.
+  func looksForFiles(of entry: EntryKey) -> Bool {
+    if hasDoubts.load(ordering: .acquiring), doubted.withLock({ $0.contains(entry) }) {
+      return true
+    }
+    return fileLook.takes(entry, in: run)
+  }
+
+  func doubtFiles(of entry: EntryKey) {
+    doubted.withLock { _ = $0.insert(entry) }
+    hasDoubts.store(true, ordering: .releasing)
   }
 }

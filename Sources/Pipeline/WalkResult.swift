@@ -65,6 +65,8 @@ struct WalkResult: Sendable {
   /// When the first of the chain's responses turns stale: when the item is to be looked at again.
   var freshUntil: Timestamp = .distantFuture
   var traffic = Traffic()
+  /// Whether an original that the ledger names was not in the store.
+  var hasLostFiles = false
 }
 
 extension WalkResult {

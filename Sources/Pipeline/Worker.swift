@@ -26,6 +26,7 @@ package final class Worker: Sendable {
   package let encoders: EncoderVersions
   package let clock: WallClock
   package let sleeper: any Sleeper
+  let fileTrust = FileTrust()
 
   package init(
     ledger: any Ledger, store: ObjectStore, fetcher: Fetcher, decoders: DecoderPool,

@@ -39,6 +39,11 @@ extension Scenario {
 
   func deleteObject(_ digest: String) { StorageTemporaryFolder.delete(path(ofObject: digest)) }
 
+  func cutShort(_ digest: String) throws {
+    let path = path(ofObject: digest)
+    try #require(chmod(path, 0o644) == 0 && truncate(path, 40) == 0)
+  }
+
   /// Changes a byte of a stored file, which its published names stand for as well.
   func damage(_ digest: String) throws {
     let path = path(ofObject: digest)

@@ -10,30 +10,27 @@ import Vocabulary
 struct FileLookTests {
   private static let entries = (0..<500).map { EntryKey(Digest(of: "entry \($0)")) }
 
-  /// How many runs pass at most before one of these takes an entry, where it is due in each `stride`th run.
-  private func longestWait(for entry: EntryKey, stride: Int64) -> Int {
-    var (longest, wait) = (0, 0)
-    for run in Swift.stride(from: stride, through: stride * 400, by: Int(stride)) {
-      wait += 1
-      guard FileLook.sample.takes(entry, in: RunNumber(run)) else { continue }
-      (longest, wait) = (max(longest, wait), 0)
+  @Test(arguments: [1, 2, 8, 13, 21, 144] as [Int64])
+  func `each entry's turn comes in an eighth of the runs, whichever it is due in`(_ stride: Int64) {
+    for entry in Self.entries.prefix(8) {
+      let taken = (1...4000).count {
+        FileLook.sample.takes(entry, in: RunNumber(Int64($0) * stride))
+      }
+      #expect((350...650).contains(taken))
+      // Whoever had it is neither spared nor preferred.
+      let again = (1...4000).count { run in
+        [0, 1].allSatisfy {
+          FileLook.sample.takes(entry, in: RunNumber((Int64(run) + $0) * stride))
+        }
+      }
+      #expect((20...120).contains(again))
     }
-    return max(longest, wait)
-  }
-
-  @Test func `each entry's turn comes within thirteen runs`() {
-    #expect(Self.entries.allSatisfy { longestWait(for: $0, stride: 1) <= 13 })
-  }
-
-  @Test(arguments: [2, 3, 4, 7, 8, 16] as [Int64])
-  func `its turn comes also where it is not due in every run`(_ stride: Int64) {
-    #expect(Self.entries.allSatisfy { longestWait(for: $0, stride: stride) <= 60 })
   }
 
   @Test func `a run takes an eighth of them`() {
     for run in 1...200 {
       let taken = Self.entries.count { FileLook.sample.takes($0, in: RunNumber(Int64(run))) }
-      #expect((30...100).contains(taken), "run \(run)")
+      #expect((20...110).contains(taken), "run \(run)")
     }
     #expect(Self.entries.allSatisfy { FileLook.all.takes($0, in: RunNumber(7)) })
   }
@@ -54,17 +51,17 @@ struct FileLookTests {
 
     try await scene.beginRun()
     var request = scene.request()
-    request.files = look
+    request.fileLook = look
     let claims = try await ledger.claim(request).claims
     #expect(claims.count == 64)
     for claim in claims {
       let original = Digest(of: claim.entry.url.unredactedText)
       let thumb = ObjectRecord(digest: Digest(of: "thumb of \(original)"), bytes: 100)
       let isTaken = look.takes(claim.entry.key, in: scene.run)
-      #expect(claim.files == (isTaken ? [thumb] : []))
+      #expect(claim.variantFiles == (isTaken ? [thumb] : []))
     }
-    #expect(claims.contains { !$0.files.isEmpty })
-    #expect(look == .all || claims.contains { $0.files.isEmpty })
+    #expect(claims.contains { !$0.variantFiles.isEmpty })
+    #expect(look == .all || claims.contains { $0.variantFiles.isEmpty })
   }
 
   @Test func `those whose names have to be made anew bring none`() async throws {
@@ -74,8 +71,8 @@ struct FileLookTests {
     scene.clock.advance(by: Scene.dayLong)
     try await scene.beginRun()
     var request = scene.request()
-    request.files = .all
+    request.fileLook = .all
     let claims = try await scene.ledger.claim(request).claims
-    #expect(claims.map(\.files) == [[]] && claims[0].items.map(\.published) == [nil])
+    #expect(claims.map(\.variantFiles) == [[]] && claims[0].items.map(\.published) == [nil])
   }
 }
