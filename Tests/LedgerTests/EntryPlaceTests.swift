@@ -57,14 +57,17 @@ struct EntryPlaceTests {
         """),
   ]
 
-  @Test(arguments: disorders)
-  func `are found there or by their keys, and are written down`(_ disorder: Disorder) async throws {
+  @Test(arguments: disorders, ["before the claims", "after them"])
+  func `are found there or by their keys, and are written down`(
+    _ disorder: Disorder, _ time: String
+  ) async throws {
     var scene = try await fetchedScene()
     #expect(try itemsInPlace() == 30)
-    try ForeignProgram(path).execute(disorder.sql)
+    if time == "before the claims" { try ForeignProgram(path).execute(disorder.sql) }
     try await scene.beginRun()
     let claims = try await scene.claim().claims
     #expect(claims.count == 30)
+    if time == "after them" { try ForeignProgram(path).execute(disorder.sql) }
     for claim in claims {
       #expect(claim.entry.key == claim.lease.entry && claim.entry.original != nil)
       #expect(try await scene.ledger.entry(claim.lease.entry) == claim.entry)
