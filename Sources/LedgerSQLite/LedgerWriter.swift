@@ -8,7 +8,7 @@ import Vocabulary
 ///
 /// Calls that arrive together share a transaction: each resumes after the commit. A transaction waits
 /// a moment for as many calls as came last, so that a lone caller never waits and many do not commit one by
-/// one.
+/// one. A claim hurries: until it is there a run may have nothing to ask for.
 actor LedgerWriter {
   /// A write that waits for its transaction.
   private struct Waiting: Sendable {
@@ -22,6 +22,8 @@ actor LedgerWriter {
   private struct Line {
     var waiting: [Waiting] = []
     var firstSince = ContinuousClock.now
+    /// Whether one of them is not to wait for company.
+    var isHurried = false
     /// Whether the thread will look here.
     var isCommitPlanned = false
   }
@@ -104,7 +106,10 @@ extension LedgerWriter {
   private var now: Timestamp { Timestamp(milliseconds: clock.milliseconds()) }
 
   /// Shares a transaction with other calls; returns after its commit.
+  ///
+  /// - Parameter hurries: whether it waits for no other call, as much may wait for it.
   nonisolated func together<Result: Sendable>(
+    hurries: Bool = false,
     _ body: @escaping @Sendable (isolated LedgerWriter, Transaction) throws(LedgerFailure) -> Result
   ) async throws(LedgerFailure) -> Result {
     // Unsafe is the name of the one without a check: a call is either committed or fails, once.
@@ -118,6 +123,7 @@ extension LedgerWriter {
       let isFirst = line.withLock { line in
         if line.waiting.isEmpty { line.firstSince = .now }
         line.waiting.append(call)
+        if hurries { line.isHurried = true }
         defer { line.isCommitPlanned = true }
         return !line.isCommitPlanned
       }
@@ -134,7 +140,7 @@ extension LedgerWriter {
   private func commitOrGather() {
     let expected = min(callsExpected, Self.callsPerTransaction)
     let gathersOn = line.withLock { line in
-      line.waiting.count < expected && !line.waiting.isEmpty
+      line.waiting.count < expected && !line.waiting.isEmpty && !line.isHurried
         && ContinuousClock.now - line.firstSince < Self.gathering
     }
     if gathersOn {
@@ -155,6 +161,7 @@ extension LedgerWriter {
     let calls = line.withLock { line in
       let calls = Array(line.waiting.prefix(Self.callsPerTransaction))
       line.waiting.removeFirst(calls.count)
+      if line.waiting.isEmpty { line.isHurried = false }
       return calls
     }
     guard !calls.isEmpty else { return false }
@@ -206,7 +213,8 @@ extension LedgerWriter {
 
   nonisolated func claim(_ request: ClaimRequest) async throws(LedgerFailure) -> ClaimResult {
     while true {
-      let (result, isCutShort) = try await together { writer, transaction throws(LedgerFailure) in
+      let (result, isCutShort) = try await together(hurries: true) {
+        writer, transaction throws(LedgerFailure) in
         var claiming = Claiming(transaction, request, writer.cursor(of: request.run))
         return try claiming.result()
       }

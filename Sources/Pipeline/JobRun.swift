@@ -162,7 +162,7 @@ package struct JobRun: Sendable {
   private func claimsAhead(_ snapshot: RunBoard.Snapshot) -> Int {
     guard snapshot.processing < settings.network.concurrency else { return 2 }
     let rendersLittle = snapshot.settled >= 256 && snapshot.variantsMade * 10 < snapshot.settled
-    return rendersLittle ? 32 : 8
+    return rendersLittle ? 16 : 8
   }
 
   private func drain(
