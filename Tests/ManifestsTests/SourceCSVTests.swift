@@ -41,6 +41,11 @@ private func csv(_ note: String, _ text: String, _ expected: String...) -> Sourc
     ),
     csv("a column twice", "url,id,URL\n", #"! s, line 1: the column "url" is given twice"#),
     csv(
+      "a record cut off at the end", "url,id,t\nhttp://a/1,x,\nhttp://a/2,y", "2 x http://a/1",
+      "! s, line 3: the text ends within this line: has 2 fields, the header row 3"),
+    csv(
+      "too many fields at the end", "url\nhttp://a/1,x", "2! has 2 fields, the header row 1"),
+    csv(
       "an open quote at the end", "url\nhttp://a/1\n\"http://a/2\n", "2 - http://a/1",
       "! s, line 3: a quoted field has no end"),
     csv(

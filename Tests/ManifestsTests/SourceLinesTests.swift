@@ -27,12 +27,34 @@ import Testing
       "1 - http://a/1",
       "2! has over 1 MiB", "3 - http://a/3"),
     SourceRow("only comments", "a.txt", "# nothing today\n"),
+    SourceRow(
+      "a page in its place", "a.txt", "\n<!DOCTYPE html>\n<p>closed",
+      "! s: is a web page or XML, and no list of URLs"),
+    SourceRow(
+      "JSON behind comments, without a name that says so", "list",
+      "# made\n\n # today\n{\"url\": \"http://a/1\"}\n", "4 - http://a/1"),
+    SourceRow("URLs behind comments", "list", "# made\nhttp://a/1\n", "2 - http://a/1"),
     SourceRow("nothing at all", "a.txt", "", "! s: is empty"),
     SourceRow("UTF-16", "a.txt", [0xFF, 0xFE, 0x68, 0], "! s: is UTF-16: save it as UTF-8"),
     SourceRow("no text", "a.txt", [0x68, 0, 1, 2], "! s: is no text"),
   ]
 
   private static let json = [
+    SourceRow(
+      "cut off within a line", "a.ndjson", "\"http://a/1\"\n{\"url\": \"http://a/2",
+      "1 - http://a/1",
+      "! s, line 2: the text ends within this line: not JSON: lexical error: invalid character inside string."
+    ),
+    SourceRow(
+      "cut off within a URL", "a.ndjson", "\"http://a/1\"\n\"http://a", "1 - http://a/1",
+      "! s, line 2: the text ends within this line: not JSON: lexical error: invalid character inside string."
+    ),
+    SourceRow(
+      "a last line without an end that says something wrong", "a.ndjson",
+      "\"http://a/1\"\n{\"ulr\": 1}", "1 - http://a/1",
+      #"2! ulr: unknown key, did you mean "url"?; url: is missing"#),
+    SourceRow(
+      "a page in its place", "a.ndjson", "<html>", "! s: is a web page or XML, and no list of URLs"),
     SourceRow(
       "objects, URLs, comments and blank lines", "a.ndjson",
       """

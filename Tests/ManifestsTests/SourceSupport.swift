@@ -37,9 +37,8 @@ private func described(_ item: ManifestItem, line: Int) -> String {
       .compactMap(\.self)).joined(separator: " ")
   case .unusable(let id, _, let failure):
     let start = "s, line \(line): "
-    guard failure.code == "bad-item", failure.message.hasPrefix(start) else {
-      return "\(line) \(failure.code)"
-    }
+    guard failure.message.hasPrefix(start) else { return "\(line) \(failure.code) somewhere" }
+    guard failure.code == "bad-item" else { return "\(line) \(failure.code)" }
     return id.text == "sources[0]:\(line)"
       ? "\(line)! \(failure.message.dropFirst(start.count))" : "\(line)! but as \(id)"
   }

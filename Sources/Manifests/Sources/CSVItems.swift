@@ -14,6 +14,8 @@ final class CSVItems: SourceParser {
   private let raw = RawItem()
   private var columns: [Column] = []
   private var fault: SourceFault?
+  /// Whether the record under way has no end of line.
+  private var isUnended = false
 
   init(into items: SourceItems) { self.items = items }
 
@@ -23,6 +25,7 @@ final class CSVItems: SourceParser {
   }
 
   func finish() throws(SourceFault) {
+    isUnended = true
     records.finish(take)
     if let fault { throw fault }
     if records.endsInQuotes {
@@ -82,7 +85,12 @@ final class CSVItems: SourceParser {
 
   private func read(_ record: CSVRecords.Record) {
     guard record.count == columns.count else {
-      items.refuse("has \(record.count) fields, the header row \(columns.count)")
+      let reason = "has \(record.count) fields, the header row \(columns.count)"
+      if isUnended, record.count < columns.count {
+        fault = .cutOff(line: records.line, reason)
+      } else {
+        items.refuse(reason)
+      }
       return
     }
     raw.clear()

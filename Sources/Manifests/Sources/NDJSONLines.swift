@@ -14,11 +14,16 @@ final class NDJSONLines: SourceParser {
     parser = JSONParser(events, manyValues: true)
   }
 
-  func feed(_ piece: UnsafeRawBufferPointer) { lines.feed(piece, take) }
+  func feed(_ piece: UnsafeRawBufferPointer) { lines.feed(piece) { take($0) } }
 
-  func finish() { lines.finish(take) }
+  func finish() throws(SourceFault) {
+    var fault: SourceFault?
+    lines.finish { line in take(line) { [lines] in fault = .cutOff(line: lines.number, $0) } }
+    if let fault { throw fault }
+  }
 
-  private func take(_ line: UnsafeBufferPointer<UInt8>?) {
+  /// - Parameter refuse: is told why a line is no JSON; by default it is an item that has failed.
+  private func take(_ line: UnsafeBufferPointer<UInt8>?, refuse: ((String) -> Void)? = nil) {
     items.line = lines.number
     guard let line else { return items.refuse(tooLong) }
     guard let first = line.first(where: { !$0.isBlank }), first != UInt8(ascii: "#") else { return }
@@ -30,7 +35,7 @@ final class NDJSONLines: SourceParser {
       if events.depth != 0 { throw JSONParser.Stop(offset: 0, reason: "the object has no end") }
     } catch {
       _ = items.problems.takeSentence()  // the text is worse
-      items.refuse(error.reason)
+      if let refuse { refuse(error.reason) } else { items.refuse(error.reason) }
       return startAnew()
     }
     items.endLine()

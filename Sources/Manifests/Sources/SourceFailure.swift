@@ -26,4 +26,9 @@ struct SourceFault: Error {
   var line: Int?
   /// A sentence without its place.
   var reason: String
+
+  /// Of a last line that is no item and has no end: the rest of it, and of the text, is rather missing.
+  static func cutOff(line: Int, _ reason: String) -> SourceFault {
+    SourceFault(line: line, reason: "the text ends within this line: \(reason)")
+  }
 }

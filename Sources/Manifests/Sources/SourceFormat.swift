@@ -26,12 +26,22 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
 
   /// By what it begins with.
   init(beginning bytes: UnsafeRawBufferPointer) {
-    switch bytes.first(where: { !$0.isBlank }) {
+    switch Self.firstOfText(bytes) {
     case UInt8(ascii: "<")?: self = .sitemap
     case UInt8(ascii: "{")?: self = .ndjson
     case UInt8(ascii: "\"")? where !Self.hasHeader(bytes): self = .ndjson
     default: self = Self.hasHeader(bytes) ? .csv : .text
     }
+  }
+
+  /// The first byte that is neither blank nor of a line that begins with `#`.
+  private static func firstOfText(_ bytes: UnsafeRawBufferPointer) -> UInt8? {
+    var rest = bytes[...]
+    while let start = rest.firstIndex(where: { !$0.isBlank }) {
+      guard rest[start] == UInt8(ascii: "#") else { return rest[start] }
+      rest = rest[start...].drop { $0 != UInt8(ascii: "\n") }
+    }
+    return nil
   }
 
   /// Whether the first line names a column `url`.

@@ -29,7 +29,7 @@ final class SourceItems: ItemSink {
     if !item.isFaulty, item.hasVariants { checkVariants(item) }
     guard !item.isFaulty else { return }
     if pending == nil {
-      pending = maker.make(item, at: .document)
+      pending = located(maker.make(item, at: .document))
     } else if problems.isEmpty {
       problems.add(.document, "holds more than one item")
     }
@@ -57,6 +57,13 @@ final class SourceItems: ItemSink {
     badLines += 1
     pending = nil
     append(badItem(line: line, shown: shown, place: place, reason))
+  }
+
+  /// A URL that cannot be used is found by its line.
+  private func located(_ item: ManifestItem) -> ManifestItem {
+    guard case .unusable(let id, let shownURL, var failure) = item else { return item }
+    failure.message = "\(shown), line \(line): \(failure.message)"
+    return .unusable(id: id, shownURL: shownURL, failure: failure)
   }
 
   private func append(_ item: ManifestItem) {
