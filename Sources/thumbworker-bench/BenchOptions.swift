@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// What the command line asks for.
 struct BenchOptions {
@@ -14,6 +15,7 @@ struct BenchOptions {
   /// Where everything is made. What is stored there is synced, so it should be a disk.
   var folder: String?
   var jsonFile: String?
+  private(set) var asksForHelp = false
 
   static let help = """
     usage: thumbworker-bench [options] [STAGE…]
@@ -32,6 +34,10 @@ struct BenchOptions {
       .flatMap { $0.isEmpty ? nil : $0 }
     var rest = arguments[...]
     while let argument = rest.popFirst() {
+      if argument == "--help" || argument == "-h" {
+        asksForHelp = true
+        return
+      }
       guard argument.hasPrefix("--") else {
         stages.append(try Self.stage(argument))
         continue
@@ -42,6 +48,17 @@ struct BenchOptions {
       try take(argument, value)
     }
     if stages.isEmpty { stages = Stage.allCases }
+    try check()
+  }
+
+  /// What would be noticed when everything is measured.
+  private func check() throws {
+    for folder in [yardsticks, corpus].compactMap({ $0 }) where access(folder, R_OK | X_OK) != 0 {
+      throw BenchFailure.usage("there is no folder \(folder)")
+    }
+    guard let jsonFile else { return }
+    guard let file = fopen(jsonFile, "a") else { throw BenchFailure.system("write", jsonFile) }
+    fclose(file)
   }
 
   private mutating func take(_ option: String, _ value: String) throws {

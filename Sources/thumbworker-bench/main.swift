@@ -15,9 +15,13 @@ do {
     try Measurement.start(arguments.dropFirst())
     while true { pause() }
   } else {
-    try Bench(BenchOptions(arguments)).run()
+    let options = try BenchOptions(arguments)
+    if options.asksForHelp { print(BenchOptions.help) } else { try Bench(options).run() }
   }
 } catch let failure as BenchFailure {
   say("thumbworker-bench: \(failure.message)")
   exit(failure.exitCode)
+} catch {
+  say("thumbworker-bench: \(error)")
+  exit(3)
 }

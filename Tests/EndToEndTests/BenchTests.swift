@@ -40,9 +40,26 @@ struct `The bench` {
     #expect(!left.contains { $0.hasPrefix("thumbworker-bench-") })
   }
 
-  @Test func `names a stage that it does not have`() async throws {
-    let result = try await run("fetchh")
-    #expect(result.status == 2)
-    #expect(result.errors.contains("there is no stage \"fetchh\""))
+  @Test(
+    arguments: [
+      (["fetchh"], 2, "there is no stage \"fetchh\""),
+      (["--items", "0", "parse"], 2, "\"0\" is no count"),
+      (["--corpus", "/nonexistent", "decode"], 2, "there is no folder /nonexistent"),
+      (["--yardsticks", "/nonexistent", "parse"], 2, "there is no folder /nonexistent"),
+      (["--json", "/nonexistent/figures", "parse"], 3, "cannot write /nonexistent/figures"),
+      (["--rounds"], 2, "--rounds needs a value"),
+    ] as [([String], Int32, String)])
+  func `says what is wrong before it measures`(
+    _ arguments: [String], _ status: Int32, _ message: String
+  ) async throws {
+    let result = try await ProgramRun("thumbworker-bench", arguments, in: folder.path).result()
+    #expect(result.status == status && result.errors.contains(message), "\(result.errors)")
+    #expect(result.output == "")
+  }
+
+  @Test(arguments: ["--help", "-h"])
+  func `tells its options`(_ option: String) async throws {
+    let result = try await ProgramRun("thumbworker-bench", [option], in: folder.path).result()
+    #expect(result.status == 0 && result.output.contains("--rounds N"))
   }
 }

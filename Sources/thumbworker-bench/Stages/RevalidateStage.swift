@@ -4,7 +4,7 @@ struct RevalidateStage {
   let context: StageContext
 
   func prepare() throws -> Comparison {
-    let count = context.options.items ?? 2000
+    let count = context.options.items ?? 40_000
     let folder = try context.folder.make("revalidate")
     let corpus = try Corpus.noise(count: count, bytes: 2000...6000, in: folder)
     let list = "\(folder)/list"
