@@ -99,6 +99,14 @@ package protocol LedgerHousekeeping: Sendable {
     restingOn objects: Set<Digest>, withdrawing: Set<Digest>
   ) async throws(LedgerFailure) -> PurgeResult
 
+  /// Makes the items due at once that have these names, whose objects' files are gone or damaged.
+  ///
+  /// - Parameter withdrawing: the names of these objects are to go.
+  /// - Returns: the items that were not due at once already, and the names.
+  func makeDue(
+    named names: [LinkTask], withdrawing: Set<Digest>
+  ) async throws(LedgerFailure) -> PurgeResult
+
   /// Those of a job's paths under `public/` that are none of its names.
   func paths(
     _ paths: [String], notPublishedBy job: JobNumber

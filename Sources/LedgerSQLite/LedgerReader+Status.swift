@@ -52,7 +52,8 @@ struct StatusReading {
         status.nextExpiry = min(status.nextExpiry ?? expiry, expiry)
       }
     }
-    status.queuePending -= try leasedAndDue()
+    // Of a minute with very many items the leased ones are counted before their minute is over.
+    status.queuePending = max(0, status.queuePending - (try leasedAndDue()))
     status.queueExpired = try expired()
     status.hosts = Self.worst(of: try withStandings(status.hosts))
     return status

@@ -107,6 +107,13 @@ extension LedgerSQLite: LedgerHousekeeping {
     return try await writing().makeDue(restingOn: objects, withdrawing: withdrawing)
   }
 
+  package func makeDue(
+    named names: [LinkTask], withdrawing: Set<Digest>
+  ) async throws(LedgerFailure) -> PurgeResult {
+    guard !names.isEmpty else { return PurgeResult() }
+    return try await writing().makeDue(named: names, withdrawing: withdrawing)
+  }
+
   package func paths(
     _ paths: [String], notPublishedBy job: JobNumber
   ) async throws(LedgerFailure) -> [String] {

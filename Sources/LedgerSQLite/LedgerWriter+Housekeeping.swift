@@ -124,16 +124,40 @@ extension LedgerWriter {
   func makeDue(
     restingOn objects: Set<Digest>, withdrawing: Set<Digest>
   ) async throws(LedgerFailure) -> PurgeResult {
-    var sum = PurgeResult()
+    // All are found before anything is forgotten: equal bytes have many URLs.
+    var resting: [(key: EntryKey, original: Digest)] = []
     var last: EntryKey?
-    while true {
-      let page = try originals(after: last, limit: Self.rowsPerTransaction)
-      guard let end = page.last else { return sum }
+    while case let page = try originals(after: last, limit: Self.rowsPerTransaction),
+      let end = page.last
+    {
       last = end.key
-      sum += try alone { transaction throws(LedgerFailure) in
-        try transaction.makeDue(page, restingOn: objects, withdrawing: withdrawing)
+      resting += try alone { transaction throws(LedgerFailure) in
+        var found: [(key: EntryKey, original: Digest)] = []
+        for entry in page where try transaction.rests(entry.original, on: objects) {
+          found.append(entry)
+        }
+        return found
       }
       await Task.yield()  // to claims and settlements that wait
+    }
+    var sum = PurgeResult()
+    var forgotten: Set<Digest> = []
+    while !resting.isEmpty {
+      let some = Array(resting.prefix(Self.rowsPerTransaction))
+      resting.removeFirst(some.count)
+      sum += try alone { transaction throws(LedgerFailure) in
+        try transaction.makeDue(some, restingOn: objects, withdrawing: withdrawing, &forgotten)
+      }
+      await Task.yield()
+    }
+    return sum
+  }
+
+  func makeDue(
+    named names: [LinkTask], withdrawing: Set<Digest>
+  ) throws(LedgerFailure) -> PurgeResult {
+    try alone { transaction throws(LedgerFailure) in
+      try transaction.makeDue(named: names, withdrawing: withdrawing)
     }
   }
 

@@ -111,17 +111,24 @@ extension Transaction {
     }
   }
 
-  /// Makes those of the entries' items due at once that rest on one of the objects.
+  /// Makes the entries' items due at once; what was made of their originals as one of the objects, or of one
+  /// that is damaged, is forgotten.
+  ///
+  /// - Parameter forgotten: originals whose variants were forgotten before.
   func makeDue(
     _ entries: [(key: EntryKey, original: Digest)], restingOn objects: Set<Digest>,
-    withdrawing: Set<Digest>
+    withdrawing: Set<Digest>, _ forgotten: inout Set<Digest>
   ) throws(LedgerFailure) -> PurgeResult {
     var links = LinkChanges()
     var result = PurgeResult()
-    for (key, original) in entries where try rests(original, on: objects) {
+    for (key, original) in entries {
       guard let entry = try chain(from: key).first else { continue }
       result.entries += 1
-      try forgetVariants(of: original, madeAs: objects)
+      let isDamaged = withdrawing.contains(original)
+      if isDamaged { try forgetFailures(from: key) }
+      if forgotten.insert(original).inserted {
+        try forgetVariants(of: original) { isDamaged || objects.contains($0) }
+      }
       for leading in try keysLeading(to: [entry]) {
         for (number, standing) in try standings(naming: leading) {
           try makeDueAtOnce(number, standing)
@@ -134,20 +141,42 @@ extension Transaction {
     return result
   }
 
+  /// Makes the items due at once that have these names; those of the objects go.
+  func makeDue(
+    named names: [LinkTask], withdrawing: Set<Digest>
+  ) throws(LedgerFailure) -> PurgeResult {
+    var links = LinkChanges()
+    var result = PurgeResult()
+    for name in names {
+      guard let object = name.object else { continue }
+      let row = try connection.first(
+        "SELECT coalesce(item, 0) FROM published WHERE job = ? AND path = ? AND object = ?",
+        .int(name.job.value), .text(name.path), .digest(object)
+      ) { $0.int(0) }
+      guard let item = row else { continue }  // it is another's by now
+      if withdrawing.contains(object) { try removeName(name.path, job: name.job.value, &links) }
+      guard let standing = try standing(of: item), standing.dueAt != 0 else { continue }
+      try makeDueAtOnce(item, standing)
+      result.items += 1
+    }
+    result.links = links.tasks
+    return result
+  }
+
   /// Whoever still asks for one has it made anew.
   private func forgetVariants(
-    of original: Digest, madeAs objects: Set<Digest>
+    of original: Digest, where isLost: (Digest) -> Bool
   ) throws(LedgerFailure) {
     let variants = try connection.all(
       "SELECT recipe, digest FROM variants WHERE original = ? AND digest IS NOT NULL",
       .digest(original)
     ) { (recipe: $0.recipe(0)!, object: $0.digest(1)!) }  // NOT NULL
-    for variant in variants where objects.contains(variant.object) {
+    for variant in variants where isLost(variant.object) {
       try forget(VariantKey(original: original, recipe: variant.recipe))
     }
   }
 
-  private func rests(_ original: Digest, on objects: Set<Digest>) throws(LedgerFailure) -> Bool {
+  func rests(_ original: Digest, on objects: Set<Digest>) throws(LedgerFailure) -> Bool {
     if objects.contains(original) { return true }
     let variants = try connection.all(
       "SELECT digest FROM variants WHERE original = ? AND digest IS NOT NULL", .digest(original)

@@ -99,7 +99,7 @@ extension Transaction {
   }
 
   /// What keeps an entry, or what its redirects lead to, from being tried now.
-  private func forgetFailures(from key: EntryKey) throws(LedgerFailure) {
+  func forgetFailures(from key: EntryKey) throws(LedgerFailure) {
     for entry in try chain(from: key) {
       try connection.run(
         """

@@ -175,11 +175,26 @@ package struct Verification: Sendable {
       let links = zip(page, names).filter { broken.contains($1) }.map(\.0)
       for link in links { tell(.name(job: link.jobName, path: link.path)) }
       summary.brokenNames += links.count
+      if rule.repairs { try await repairLost(page, &summary) }
       guard rule.repairs, !links.isEmpty else { continue }
       try await keeper.ledger.forget(links)
       try await keeper.publishPending()
       summary.namesLinked += links.count
     }
+  }
+
+  /// Names whose objects are gone, where nothing else leads from those to the items: by a redirect that may not
+  /// be stored, or since the same recipe has made other bytes for another job.
+  private func repairLost(
+    _ names: [LinkTask], _ summary: inout VerificationSummary
+  ) async throws {
+    let store = keeper.store
+    let lost = names.filter { name in name.object.map { store.bytes(of: $0) == nil } ?? false }
+    guard !lost.isEmpty else { return }
+    let damaged = Set(lost.compactMap(\.object).filter { store.isQuarantined($0) })
+    let result = try await keeper.ledger.makeDue(named: lost, withdrawing: damaged)
+    summary.itemsMadeDue += result.items
+    try await keeper.publishPending()
   }
 
   private func findStrangers(

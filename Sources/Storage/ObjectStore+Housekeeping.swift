@@ -31,6 +31,8 @@ extension ObjectStore {
       if case .missing = error { return .missing }
       throw error
     }
+    var status = stat()
+    guard fstat(file.descriptor, &status) == 0, status.isRegularFile else { return .damaged }
     let (found, _) = try await self.digest(of: file.descriptor)
     withExtendedLifetime(file) {}
     return found == digest ? .whole : .damaged

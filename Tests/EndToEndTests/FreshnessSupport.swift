@@ -54,7 +54,7 @@ extension Scenario {
     #expect(pwrite(file, bytes, bytes.count, 0) == bytes.count)
   }
 
-  private func path(ofObject digest: String) -> String {
+  func path(ofObject digest: String) -> String {
     "\(root)/objects/\(digest.prefix(2))/\(digest.dropFirst(2))"
   }
 }

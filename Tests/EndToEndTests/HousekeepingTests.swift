@@ -20,6 +20,10 @@ private final class House {
       if name.hasPrefix("to-") {
         return .status(301, [], [("Location", "/" + name.dropFirst(3))])
       }
+      if name.hasPrefix("via-") {
+        let fields = [("Location", "/" + name.dropFirst(4)), ("Cache-Control", "no-store")]
+        return .status(302, [], fields)
+      }
       let fields = [("Cache-Control", "max-age=86400"), ("ETag", "\"1\"")]
       return .ok(PlainPNG.bytes(red: name.utf8.reduce(0) { $0 &+ $1 }), fields)
     }
@@ -439,6 +443,59 @@ private final class House {
     let after = try await house.keep("verify", "--json")
     #expect(after.status == 0 && after.json["strangers"] as? Int == 2, "\(after.output)")
     #expect(Set(house.scenario.publishedPaths) == Set(names + ["mine.txt"]))
+  }
+
+  struct Loss: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var items: [String]
+    var make: @Sendable (Scenario, String) throws -> Void
+  }
+
+  private static let losses: [Loss] = [["ad", "bc"], ["via-a"], ["to-a", "via-a", "a"]].flatMap {
+    items in
+    [
+      Loss(testDescription: "damaged: \(items)", items: items) { try $0.damage($1) },
+      Loss(testDescription: "deleted: \(items)", items: items) { $0.deleteObject($1) },
+      Loss(testDescription: "a folder: \(items)", items: items) {
+        $0.deleteObject($1)
+        mkdir($0.path(ofObject: $1), 0o755)
+      },
+    ]
+  }
+
+  /// Equal bytes have two URLs, or nothing leads from the picture to its item.
+  @Test(arguments: losses)
+  func `mends every name of a picture, wherever its URL leads`(_ loss: Loss) async throws {
+    let house = try await House(loss.items)
+    let pictures = house.scenario.publishedPaths.map { house.scenario.published($0) }
+    let shown = try await house.keep("export", "job").output
+    let digest = try #require(shown.firstMatch(of: /"sha256": ?"([0-9a-f]{64})"/)?.1)
+    try loss.make(house.scenario, String(digest))
+    let mended = try await house.keep("verify", "--repair")
+    #expect(mended.status == 0, "\(mended.output)\(mended.errors)")
+    #expect(try await house.run(loss.items).status == 0)
+    #expect(house.scenario.publishedPaths.map { house.scenario.published($0) } == pictures)
+    let after = try await house.keep("verify")
+    #expect(after.status == 0, "\(after.output)")
+  }
+
+  /// Whatever was made of damaged bytes, a picture or a failure, is no word on the whole ones.
+  @Test func `forgets what was made of an original that turns out to be damaged`() async throws {
+    let house = try await House(["a"])
+    let whole = house.scenario.objects
+    let original = try await house.scenario.show("a")["original"] as? [String: Any]
+    try house.scenario.damage(try #require(original?["sha256"] as? String))
+    house.scenario.settings["variants"] = [
+      ["name": "thumb", "width": 16], ["name": "other", "width": 5],
+    ]
+    let misled = try await house.run(["a"])
+    #expect(misled.status == 1 && misled.nonzero == ["failed": 1])
+    #expect(try await house.keep("verify", "--repair").status == 0)
+    let run = try await house.run(["a"])
+    #expect(run.status == 0 && run.nonzero == ["fetched": 1], "\(run.errors)")
+    #expect(house.scenario.publishedPaths == ["other/a.jpg", "thumb/a.jpg"])
+    #expect(house.scenario.objects.isSuperset(of: whole))
+    #expect(try await house.keep("verify").status == 0)
   }
 
   @Test func `finds a name with as many other bytes, and links it again`() async throws {
