@@ -153,31 +153,33 @@ extension Transaction {
     _ entry: Entry, at place: Int64?, since: Timestamp
   ) throws(LedgerFailure) -> Bool {
     guard let response = entry.response, let original = entry.original else { return false }
-    let changed = try connection.run(place == nil ? Self.refreshByKey : Self.refreshInPlace) {
+    var place = place
+    if place == nil { place = try self.place(of: entry.key) }
+    guard let place else { return false }
+    let changed = try connection.run(
+      """
+      UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
+        validated_at = ?, last_answer = ?
+      WHERE rowid = ? AND key = ? AND response_time = ? AND original = ? AND failure_code IS NULL
+      """
+    ) {
       $0.bind(1, response.fields.stored)
       $0.bind(2, response.varyValues.stored)
       $0.bind(3, .time(response.requestTime))
       $0.bind(4, .time(response.responseTime))
       $0.bind(5, .time(entry.validatedAt))
       $0.bind(6, .text(entry.lastAnswer?.rawValue))
-      $0.bind(7, .key(entry.key))
-      $0.bind(8, .time(since))
-      $0.bind(9, .digest(original.digest))
-      if let place { $0.bind(10, .int(place)) }
+      $0.bind(7, .int(place))
+      $0.bind(8, .key(entry.key))
+      $0.bind(9, .time(since))
+      $0.bind(10, .digest(original.digest))
     }
     return changed == 1
   }
 
-  private static let refreshByKey: StaticString = """
-    UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
-      validated_at = ?, last_answer = ?
-    WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL
-    """
-  private static let refreshInPlace: StaticString = """
-    UPDATE entries SET fields = ?, vary_values = ?, request_time = ?, response_time = ?,
-      validated_at = ?, last_answer = ?
-    WHERE key = ? AND response_time = ? AND original = ? AND failure_code IS NULL AND rowid = ?
-    """
+  private func place(of key: EntryKey) throws(LedgerFailure) -> Int64? {
+    try connection.first("SELECT rowid FROM entries WHERE key = ?", .key(key)) { $0.int(0) }
+  }
 
   private func write(_ entry: Entry) throws(LedgerFailure) {
     // Never REPLACE: it would take the old row away without a word to the object's count.

@@ -127,6 +127,9 @@ final class ItemRun {
     }
   }
 
+  /// What a warning names.
+  private var example: String { claim.items.first?.id.text ?? "\(claim.entry.url)" }
+
   private var pages: [RecipeBook.Page] {
     claim.items.map { context.recipes.page(for: $0.variants) }
   }
@@ -181,7 +184,7 @@ final class ItemRun {
       }
     }
     board.add(variantsMade: rendered.madeCount)
-    board.add(warnings: rendered.warnings, of: claim.items.first?.id.text ?? "\(claim.entry.url)")
+    board.add(warnings: rendered.warnings, of: example)
 
     var settlement = settlement(walk) { item in
       let i = claim.items.firstIndex { $0.number == item.number }!
@@ -208,8 +211,9 @@ final class ItemRun {
   ) -> Result? {
     guard let outcome = bytes.arrival.outcomeOfKnownBytes else { return nil }
     let original = bytes.original.digest
-    guard original == claim.entry.original?.digest else { return nil }
-    guard areInStore(claim.variantFiles) else { return nil }
+    guard original == claim.entry.original?.digest, areInStore(claim.variantFiles) else {
+      return nil
+    }
     for (item, page) in zip(claim.items, pages) {
       guard let published = item.published,
         published == context.recipes.publicationKey(page, id: item.id, original: original)
@@ -337,7 +341,7 @@ final class ItemRun {
     board.add(
       warnings: [
         "stored files were missing; what could be fetched or made anew was (`thumbworker verify` looks for all)"
-      ], of: claim.items.first?.id.text ?? "\(claim.entry.url)")
+      ], of: example)
   }
 
   private func count(

@@ -18,7 +18,6 @@ final class RunContext: Sendable {
   let renderings = RenderingDesk()
   /// Whose claims were given back since a file had gone.
   private let doubted = Mutex<Set<EntryKey>>([])
-  private let hasDoubts = Atomic(false)
 
   var settings: JobSettings { book.job }
 
@@ -42,14 +41,8 @@ final class RunContext: Sendable {
 
   /// Whether its files are looked for even where the ledger says that they are there.
   func looksForFiles(of entry: EntryKey) -> Bool {
-    if hasDoubts.load(ordering: .acquiring), doubted.withLock({ $0.contains(entry) }) {
-      return true
-    }
-    return fileLook.takes(entry, in: run)
+    fileLook.takes(entry, in: run) || doubted.withLock { $0.contains(entry) }
   }
 
-  func doubtFiles(of entry: EntryKey) {
-    doubted.withLock { _ = $0.insert(entry) }
-    hasDoubts.store(true, ordering: .releasing)
-  }
+  func doubtFiles(of entry: EntryKey) { doubted.withLock { _ = $0.insert(entry) } }
 }

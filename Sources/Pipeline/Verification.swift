@@ -171,12 +171,13 @@ package struct Verification: Sendable {
       last = end.path
       summary.names += page.count
       let names = page.map { PublicName(job: $0.jobName, path: $0.path, object: $0.object) }
-      let broken = Set(try await keeper.store.namesNotStanding(among: names))
-      let links = zip(page, names).filter { broken.contains($1) }.map(\.0)
+      let faults = try await keeper.store.faults(among: names)
+      let links = zip(page, names).filter { faults.notStanding.contains($1) }.map(\.0)
       for link in links { tell(.name(job: link.jobName, path: link.path)) }
       summary.brokenNames += links.count
-      if rule.repairs { try await repairLost(page, &summary) }
-      guard rule.repairs, !links.isEmpty else { continue }
+      guard rule.repairs else { continue }
+      try await repair(zip(page, names).filter { faults.lost.contains($1) }.map(\.0), &summary)
+      guard !links.isEmpty else { continue }
       try await keeper.ledger.forget(links)
       try await keeper.publishPending()
       summary.namesLinked += links.count
@@ -185,13 +186,11 @@ package struct Verification: Sendable {
 
   /// Names whose objects are gone, where nothing else leads from those to the items: by a redirect that may not
   /// be stored, or since the same recipe has made other bytes for another job.
-  private func repairLost(
-    _ names: [LinkTask], _ summary: inout VerificationSummary
+  private func repair(
+    _ lost: [LinkTask], _ summary: inout VerificationSummary
   ) async throws {
-    let store = keeper.store
-    let lost = names.filter { name in name.object.map { store.bytes(of: $0) == nil } ?? false }
     guard !lost.isEmpty else { return }
-    let damaged = Set(lost.compactMap(\.object).filter { store.isQuarantined($0) })
+    let damaged = Set(lost.compactMap(\.object).filter { keeper.store.isQuarantined($0) })
     let result = try await keeper.ledger.makeDue(named: lost, withdrawing: damaged)
     summary.itemsMadeDue += result.items
     try await keeper.publishPending()

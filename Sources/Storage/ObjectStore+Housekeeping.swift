@@ -32,7 +32,10 @@ extension ObjectStore {
       throw error
     }
     var status = stat()
-    guard fstat(file.descriptor, &status) == 0, status.isRegularFile else { return .damaged }
+    guard fstat(file.descriptor, &status) == 0 else {
+      throw StorageFailure(errno: errno, "look at", objects.path(of: digest))
+    }
+    guard status.isRegularFile else { return .damaged }
     let (found, _) = try await self.digest(of: file.descriptor)
     withExtendedLifetime(file) {}
     return found == digest ? .whole : .damaged
@@ -62,24 +65,29 @@ extension ObjectStore {
     }
   }
 
-  /// Those of the names that are not links to their objects.
-  package func namesNotStanding(
+  /// - Returns: those of the names that are not links to their objects, and those whose objects are gone.
+  package func faults(
     among names: [PublicName]
-  ) async throws(StorageFailure) -> [PublicName] {
+  ) async throws(StorageFailure) -> (notStanding: Set<PublicName>, lost: Set<PublicName>) {
     let (objects, published) = (objects, published)
     return try await onThread(named: "store-names") { () throws(StorageFailure) in
       let folder = try Folder(opening: published)
-      return names.filter { name in
+      var (notStanding, lost): (Set<PublicName>, Set<PublicName>) = ([], [])
+      for name in names {
+        let file = name.object.flatMap { objects.folder.status(of: ObjectFolder.name(of: $0)) }
+        if name.object != nil, file == nil { lost.insert(name) }
         guard let object = name.object, let link = folder.status(of: "\(name.job)/\(name.path)")
-        else { return true }
-        guard let file = objects.folder.status(of: ObjectFolder.name(of: object)) else {
-          return false
+        else {
+          notStanding.insert(name)
+          continue
         }
+        guard let file, !file.isSameFile(as: link) else { continue }
         // A copy takes the place of a link where the file system allows no more of them.
-        return !file.isSameFile(as: link)
-          && (file.st_size != link.st_size
-            || !folder.holds(object, in: "\(name.job)/\(name.path)"))
+        if file.st_size != link.st_size || !folder.holds(object, in: "\(name.job)/\(name.path)") {
+          notStanding.insert(name)
+        }
       }
+      return (notStanding, lost)
     }
   }
 

@@ -94,20 +94,24 @@ import Testing
     #expect(scenario.objects == [])
   }
 
-  /// What a file system has lost is made good.
-  @Test func `with what is there, and what is missing is made again`() async throws {
-    let origin = try OriginServer.start { request in
+  /// One picture at each path, which has to be confirmed each time.
+  private func confirmingOrigin() throws -> OriginServer {
+    try OriginServer.start { request in
       let fields = [("ETag", "\"1\""), ("Cache-Control", "no-cache")]
       return request["If-None-Match"] == nil
         ? .ok(PlainPNG.bytes(), fields) : .status(304, [], fields)
     }
+  }
+
+  /// What a file system has lost is made good.
+  @Test func `with what is there, and what is missing is made again`() async throws {
+    let origin = try confirmingOrigin()
     defer { origin.stop() }
     let scenario = Scenario()
     let manifest = try scenario.manifest([["id": "a", "url": origin.url("/a")]])
     _ = try await scenario.run(manifest)
     let whole = scenario.objects
-    let shown = try await scenario.show("a")
-    let original = try #require((shown["original"] as? [String: Any])?["sha256"] as? String)
+    let original = try await scenario.original(of: "a")
     let variant = try #require(whole.first { $0 != original })
 
     scenario.deleteObject(variant)
@@ -128,19 +132,14 @@ import Testing
   @Test(arguments: ["original", "variant"])
   func `and of many whose files are lost some are looked for, unasked`(_ lost: String) async throws
   {
-    let origin = try OriginServer.start { request in
-      let fields = [("ETag", "\"1\""), ("Cache-Control", "no-cache")]
-      return request["If-None-Match"] == nil
-        ? .ok(PlainPNG.bytes(), fields) : .status(304, [], fields)
-    }
+    let origin = try confirmingOrigin()
     defer { origin.stop() }
     let scenario = Scenario()
     let manifest = try scenario.manifest(
       (0..<300).map { ["id": "i\($0)", "url": origin.url("/\($0)")] })
     _ = try await scenario.run(manifest)
     let whole = scenario.objects
-    let shown = try await scenario.show("i1")
-    let original = try #require((shown["original"] as? [String: Any])?["sha256"] as? String)
+    let original = try await scenario.original(of: "i1")
     let variant = try #require(whole.first { $0 != original })
     scenario.deleteObject(lost == "original" ? original : variant)
 
@@ -179,8 +178,7 @@ import Testing
     #expect(try await scenario.run(scenario.manifest(items)).nonzero == ["fetched": 6])
     let whole = scenario.objects
     for number in 0..<6 {
-      let shown = try await scenario.show(origin.url("/p\(number)"))
-      let original = try #require((shown["original"] as? [String: Any])?["sha256"] as? String)
+      let original = try await scenario.original(of: origin.url("/p\(number)"))
       if loss == "deleted" {
         scenario.deleteObject(original)
       } else {

@@ -37,6 +37,12 @@ extension Scenario {
       })
   }
 
+  /// The name of the object that an item or a URL has as its original.
+  func original(of subject: String) async throws -> String {
+    let shown = try await show(subject)["original"] as? [String: Any]
+    return try #require(shown?["sha256"] as? String)
+  }
+
   func deleteObject(_ digest: String) { StorageTemporaryFolder.delete(path(ofObject: digest)) }
 
   func cutShort(_ digest: String) throws {

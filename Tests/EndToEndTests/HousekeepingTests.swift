@@ -416,10 +416,10 @@ private final class House {
   @Test func `finds and mends what is damaged, gone or strange`() async throws {
     let house = try await House(["a", "b", "c", "d"])
     let (a, b) = (try await house.variant(of: "a"), try await house.variant(of: "b"))
-    let original = try await house.scenario.show("d")["original"] as? [String: Any]
+    let original = try await house.scenario.original(of: "d")
     try house.scenario.damage(a)
     house.scenario.deleteObject(b)
-    try house.scenario.damage(try #require(original?["sha256"] as? String))
+    try house.scenario.damage(original)
     let names = house.scenario.publishedPaths
     let folder = "\(house.scenario.root)/public/job/"
     StorageTemporaryFolder.delete(folder + names[2])
@@ -483,8 +483,8 @@ private final class House {
   @Test func `forgets what was made of an original that turns out to be damaged`() async throws {
     let house = try await House(["a"])
     let whole = house.scenario.objects
-    let original = try await house.scenario.show("a")["original"] as? [String: Any]
-    try house.scenario.damage(try #require(original?["sha256"] as? String))
+    let original = try await house.scenario.original(of: "a")
+    try house.scenario.damage(original)
     house.scenario.settings["variants"] = [
       ["name": "thumb", "width": 16], ["name": "other", "width": 5],
     ]

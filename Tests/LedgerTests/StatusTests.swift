@@ -1,9 +1,10 @@
 import ForeignSQLite
 import LedgerCore
-import LedgerSQLite
 import TestSupport
 import Testing
 import Vocabulary
+
+@testable import LedgerSQLite
 
 @Suite struct `Status` {
   @Test(arguments: LedgerKind.all)
@@ -174,5 +175,27 @@ import Vocabulary
     var scene = try await Scene(kind)
     try await scene.read([], bad: [badItem("bad")])
     #expect(try await scene.ledger.nextDue().isEmpty)
+  }
+}
+
+@Suite struct `What waits` {
+  /// Of a minute with very many items none counts before it is over, but those that are leased are known.
+  @Test func `is never less than nothing`() async throws {
+    let folder = LedgerFolder()
+    let clock = TestClock()
+    let path = folder.file("ledger.sqlite")
+    let ledger = try await LedgerSQLite.open(path: path, clock: clock.wall, owner: "test")
+    var scene = Scene(ledger: ledger, clock: clock)
+    try await scene.read(items(9))
+    try await scene.runOnce { $0.fetched($1, lifetime: .milliseconds(1)) }
+    clock.advance(by: .milliseconds(2))
+    try await scene.beginRun()
+    #expect(try await scene.claim(limit: 5).claims.count == 5)
+    let status = try await ledger.status(at: clock.now)
+    #expect(status.queuePending == 4 && status.queueLeased == 5)
+
+    let connection = try Connection.openForReading(path: path, patience: .seconds(10))
+    let coarse = try StatusReading(connection: connection, now: clock.now, mostLookedAt: 0).status()
+    #expect(coarse.queuePending == 0 && coarse.queueLeased == 5)
   }
 }

@@ -6,6 +6,9 @@ final class NDJSONLines: SourceParser {
   private let scanner: ItemScanner
   private var events: ItemEvents
   private var parser: JSONParser
+  private var fault: SourceFault?
+  /// Whether the line under way has no end.
+  private var isUnended = false
 
   init(into items: SourceItems) {
     self.items = items
@@ -14,16 +17,15 @@ final class NDJSONLines: SourceParser {
     parser = JSONParser(events, manyValues: true)
   }
 
-  func feed(_ piece: UnsafeRawBufferPointer) { lines.feed(piece) { take($0) } }
+  func feed(_ piece: UnsafeRawBufferPointer) { lines.feed(piece, take) }
 
   func finish() throws(SourceFault) {
-    var fault: SourceFault?
-    lines.finish { line in take(line) { [lines] in fault = .cutOff(line: lines.number, $0) } }
+    isUnended = true
+    lines.finish(take)
     if let fault { throw fault }
   }
 
-  /// - Parameter refuse: is told why a line is no JSON; by default it is an item that has failed.
-  private func take(_ line: UnsafeBufferPointer<UInt8>?, refuse: ((String) -> Void)? = nil) {
+  private func take(_ line: UnsafeBufferPointer<UInt8>?) {
     items.line = lines.number
     guard let line else { return items.refuse(tooLong) }
     guard let first = line.first(where: { !$0.isBlank }), first != UInt8(ascii: "#") else { return }
@@ -35,7 +37,11 @@ final class NDJSONLines: SourceParser {
       if events.depth != 0 { throw JSONParser.Stop(offset: 0, reason: "the object has no end") }
     } catch {
       _ = items.problems.takeSentence()  // the text is worse
-      if let refuse { refuse(error.reason) } else { items.refuse(error.reason) }
+      if isUnended {
+        fault = .cutOff(line: lines.number, error.reason)
+      } else {
+        items.refuse(error.reason)
+      }
       return startAnew()
     }
     items.endLine()

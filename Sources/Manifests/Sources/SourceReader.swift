@@ -105,11 +105,12 @@ package final class SourceReader {
     if format != .sitemap {
       if isUTF16 { throw SourceFault(reason: "is UTF-16: save it as UTF-8") }
       if text.prefix(4096).contains(0) { throw SourceFault(reason: "is no text") }
-      if text.first(where: { !$0.isBlank }) == UInt8(ascii: "<") {
+      let start = text.first { !$0.isBlank }
+      if start == UInt8(ascii: "<") {
         throw SourceFault(reason: "is a web page or XML, and no list of URLs")
       }
       // Nobody means so many bad lines.
-      if format != .csv, text.first(where: { !$0.isBlank }) == UInt8(ascii: "[") {
+      if format != .csv, start == UInt8(ascii: "[") {
         throw SourceFault(
           reason: "is a JSON array: write an item on each line, as jq -c '.[]' does")
       }
